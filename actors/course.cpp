@@ -407,7 +407,8 @@ bool Course::is_none_left() const {
 
 Error Course::none_left() const {
   const std::vector<bool> lost = setting_.execution.lost_nodes();
-  return run_error(lost_names(lost) + ", and no node is left", check_nodes(lost));
+  return run_error(lost_names(lost) + ", and no node is left",
+                   check_nodes(lost) + "; if nothing has, see to the network of this host");
 }
 
 std::string Course::lost_names(const std::vector<bool>& lost) const {

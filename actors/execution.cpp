@@ -194,7 +194,7 @@ Results& Execution::results() {
 Results& Execution::results(const Plan& plan, std::span<const ReplicaId> further,
                             std::span<const TensorType> types) {
   for (const ReplicaId result : further) {
-    if (cluster_ != nullptr) cluster_->tensors().find_result(plan, result, types);
+    if (cluster_ != nullptr) cluster_->tensors().find_result(plan, result, true, types);
   }
   return results();
 }

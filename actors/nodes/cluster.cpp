@@ -180,7 +180,7 @@ class Cluster::Impl final : public NodeResources {
     const auto added = plan.replicas.slice(first.index(), plan.replicas.size() - first.index());
     tensors_.begin_run(run, machine);
     for (const Plan::Result& result : plan.results) {
-      tensors_.find_result(plan, result.replica, types);
+      tensors_.find_result(plan, result.replica, result.is_kept, types);
     }
     std::vector<std::string> addresses;
     const std::vector<bool> lost = nodes_.lost();

@@ -188,8 +188,8 @@ class Connecting {
 
   void greet(ConnectedNode& node) {
     node.has = ask<Welcome>(node, hello_);
-    // Processes of one host have one clock.
-    if (!host_id().empty() && node.has.host == host_id()) return;
+    const bool is_here = !host_id().empty() && node.has.host == host_id();
+    if (is_here && node.has.clock == clock_namespace()) return;  // one clock
     constexpr int attempts = 10;
     Duration shortest = longest_duration;
     for (int i = 0; i < attempts; ++i) {

@@ -87,8 +87,8 @@ class Agent final : public caf::event_based_actor {
         },
         [](ClockRequest) { return ClockIs{steady_now()}; },
         [](StillThere question) { return question; },
-        [this](const DigestRequest& request) {
-          return answer([&] { return caf::make_message(DigestIs{tensors().digest(request)}); });
+        [this](const DigestsRequest& request) {
+          return answer([&] { return caf::make_message(tensors().digests(request)); });
         },
         [this](const ValuesRequest& request) {
           return answer([&] { return caf::make_message(tensors().values(request)); });
@@ -171,6 +171,7 @@ class Agent final : public caf::event_based_actor {
     return caf::make_message(Welcome{.name = options_.name,
                                      .host = host_id(),
                                      .pids = pid_namespace(),
+                                     .clock = clock_namespace(),
                                      .machine = options_.machine(),
                                      .address = service_->address()});
   }
@@ -199,8 +200,7 @@ class Agent final : public caf::event_based_actor {
         fmt::format("its op kinds are others: {}", fmt::join(differing, ", ")),
         hello.needs_no_others  // a program, which has no --ops
             ? "start the node, or `troupe launch`, with --ops for the libraries that have them"
-            : "start the node with --ops for all libraries that the leader has, and "
-              "the leader likewise");
+            : "start the node and the leader with --ops for the same libraries");
   }
 
   // Whether the message that is being handled comes from the process of the leader. Messages

@@ -34,6 +34,10 @@ std::string pid_namespace() {
   return target_of("/proc/self/ns/pid");
 }
 
+std::string clock_namespace() {
+  return target_of("/proc/self/ns/time");
+}
+
 std::uint64_t process_number() {
   static const std::uint64_t number = random_number();
   return number;
@@ -95,8 +99,8 @@ void add_node_protocol(caf::actor_system_config& config) {
       .add_message_type<LastRecords>("troupe::LastRecords")
       .add_message_type<NodeSuspected>("troupe::NodeSuspected")
       .add_message_type<StillThere>("troupe::StillThere")
-      .add_message_type<DigestRequest>("troupe::DigestRequest")
-      .add_message_type<DigestIs>("troupe::DigestIs")
+      .add_message_type<DigestsRequest>("troupe::DigestsRequest")
+      .add_message_type<Digests>("troupe::Digests")
       .add_message_type<ValuesRequest>("troupe::ValuesRequest")
       .add_message_type<Values>("troupe::Values")
       .add_message_type<Ready>("troupe::Ready")

@@ -45,6 +45,7 @@ struct Welcome {
   std::string name;     // the node's own, or empty
   std::string host;     // the same for all nodes of one host
   std::string pids;     // the same for those of them that see each other's processes
+  std::string clock;    // the same for those of them that have one clock
   Machine machine;      // what the node has
   std::string address;  // of its wire
 };
@@ -170,14 +171,17 @@ struct StillThere {
   NodeId node;
 };
 
-// leader → agent, of a result that has been made and that nothing changes. Answered with DigestIs
-// or Refusal.
-struct DigestRequest {
-  ReplicaId result;
-  bool is_kept = false;
+// leader → agent, of results that have been made and that nothing changes. Answered with Digests:
+// of the first ones, up to one that can't be read; or with Refusal, if that is the first.
+struct DigestsRequest {
+  struct Of {
+    ReplicaId result;
+    bool is_kept = false;
+  };
+  std::vector<Of> results;
 };
-struct DigestIs {
-  Digest digest;
+struct Digests {
+  std::vector<Digest> digests;
 };
 // leader → agent, likewise. Answered with Values or Refusal.
 struct ValuesRequest {
@@ -193,6 +197,8 @@ struct Values {
 std::string host_id();
 // Of the processes that this one can see.
 std::string pid_namespace();
+// Of the steady clock that it has: a container may have one of its own.
+std::string clock_namespace();
 // Of this process, drawn at random.
 std::uint64_t process_number();
 // Of this process, for users: "process 4711 on login".
@@ -215,7 +221,7 @@ auto inspect(Inspector& f, Hello& x) {
 }
 template <class Inspector>
 auto inspect(Inspector& f, Welcome& x) {
-  return f(caf::meta::type_name("Welcome"), x.name, x.host, x.pids, x.machine, x.address);
+  return f(caf::meta::type_name("Welcome"), x.name, x.host, x.pids, x.clock, x.machine, x.address);
 }
 template <class Inspector>
 auto inspect(Inspector& f, Refusal& x) {
@@ -333,12 +339,20 @@ auto inspect(Inspector& f, StillThere& x) {
   return f(caf::meta::type_name("StillThere"), x.epoch, x.node);
 }
 template <class Inspector>
-auto inspect(Inspector& f, DigestRequest& x) {
-  return f(caf::meta::type_name("DigestRequest"), x.result, x.is_kept);
+auto inspect(Inspector& f, DigestsRequest::Of& x) {
+  return f(caf::meta::type_name("DigestsRequest::Of"), x.result, x.is_kept);
 }
 template <class Inspector>
-auto inspect(Inspector& f, DigestIs& x) {
-  return f(caf::meta::type_name("DigestIs"), x.digest.low, x.digest.high);
+auto inspect(Inspector& f, DigestsRequest& x) {
+  return f(caf::meta::type_name("DigestsRequest"), x.results);
+}
+template <class Inspector>
+auto inspect(Inspector& f, Digest& x) {
+  return f(caf::meta::type_name("Digest"), x.low, x.high);
+}
+template <class Inspector>
+auto inspect(Inspector& f, Digests& x) {
+  return f(caf::meta::type_name("Digests"), x.digests);
 }
 template <class Inspector>
 auto inspect(Inspector& f, ValuesRequest& x) {

@@ -303,11 +303,18 @@ void NodeRun::on_chunk(const ChunkMove::Next& item) {
   }
 }
 
-Digest NodeTensors::digest(const DigestRequest& request) {
+Digests NodeTensors::digests(const DigestsRequest& request) {
   check_sound();
   read_ = {};
-  if (!request.is_kept) return store_.digest(request.result);
-  return digest_of(results_.values(request.result));
+  Digests made;
+  try {
+    for (const auto& [result, is_kept] : request.results) {
+      made.digests.push_back(is_kept ? digest_of(results_.values(result)) : store_.digest(result));
+    }
+  } catch (const Error&) {
+    if (made.digests.empty()) throw;
+  }
+  return made;
 }
 
 Values NodeTensors::values(const ValuesRequest& request) {

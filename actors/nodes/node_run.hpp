@@ -58,7 +58,7 @@ class NodeTensors {
   MemoryStore& store() { return store_; }
 
   // Of a result that is here. Block. Throw a run Error if it can't be read.
-  Digest digest(const DigestRequest& request);
+  Digests digests(const DigestsRequest& request);
   Values values(const ValuesRequest& request);
 
  private:

@@ -26,14 +26,17 @@ namespace {
 
 // Devices get it in front of their own names: "left.cpu0".
 void check_name(const std::string& name) {
-  const bool is_plain = std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-';
+  const auto begins = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  const bool is_plain = std::all_of(name.begin(), name.end(), [&](char c) {
+    return begins(c) || (c >= '0' && c <= '9') || c == '-';
   });
-  if (is_plain && name != "network") return;
+  if (name.empty() || (is_plain && begins(name.front()) && name != "network")) return;
   throw usage_error(fmt::format("'{}' can't be the name of a node", shortened(name)),
-                    name == "network" ? "that is the name of what joins nodes: choose another"
-                                      : "use letters, digits, '_' and '-' only");
+                    name == "network"
+                        ? "that is the name of what joins nodes: choose another"
+                        : "begin with a letter or _, then use letters, digits, '_' and '-' only");
 }
 
 }  // namespace

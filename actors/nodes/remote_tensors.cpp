@@ -28,6 +28,10 @@ class Parts {
   const std::uint64_t all_;
 };
 
+// Of a question for digests: a node answers it in some milliseconds.
+constexpr std::size_t digests_max = 1024;
+constexpr std::uint64_t digested_bytes_max = 8 << 20;
+
 // Of values that a node is sent before it has said that it has them.
 constexpr std::uint64_t given_bytes_max = 8 << 20;
 
@@ -45,18 +49,41 @@ void RemoteTensors::begin_run(std::uint32_t number, const Machine& machine) {
   run_ = number;
   machine_ = &machine;
   results_.clear();
+  lists_.assign(nodes_.size(), {});
+  digests_.clear();
   given_.assign(nodes_.size(), 0);
 }
 
-void RemoteTensors::find_result(const Plan& plan, ReplicaId result,
+void RemoteTensors::find_result(const Plan& plan, ReplicaId result, bool is_kept,
                                 std::span<const TensorType> types) {
   const ReplicaSpec& spec = plan.replicas[result.index()];
-  results_[result] = {machine_->memory(spec.memory).node.index(), types[spec.type].bytes()};
+  const std::size_t node = machine_->memory(spec.memory).node.index();
+  results_[result] = {node, types[spec.type].bytes(), is_kept, lists_[node].size()};
+  lists_[node].push_back(result);
 }
 
-bool RemoteTensors::is_equal(ReplicaId result, bool is_kept, std::span<const std::byte> values) {
-  const DigestRequest request{.result = result, .is_kept = is_kept};
-  return nodes_.ask<DigestIs>(results_.at(result).node, request).digest == digest_of(values);
+bool RemoteTensors::is_equal(ReplicaId result, bool, std::span<const std::byte> values) {
+  if (!digests_.contains(result)) fetch_digests(result);
+  return digests_.extract(result).mapped() == digest_of(values);
+}
+
+// And of the results that follow it in the node's list.
+void RemoteTensors::fetch_digests(ReplicaId first) {
+  const Place& place = results_.at(first);
+  const std::vector<ReplicaId>& list = lists_[place.node];
+  DigestsRequest request;
+  std::uint64_t bytes = 0;
+  for (std::size_t i = place.position; i < list.size() && request.results.size() < digests_max;
+       ++i) {
+    const Place& next = results_.at(list[i]);
+    if (next.is_kept) bytes += next.bytes;
+    if (bytes > digested_bytes_max && !request.results.empty()) break;
+    request.results.push_back({list[i], next.is_kept});
+  }
+  const auto made = nodes_.ask<Digests>(place.node, request);
+  for (std::size_t i = 0; i < made.digests.size(); ++i) {
+    digests_[request.results[i].result] = made.digests[i];
+  }
 }
 
 std::span<const std::byte> RemoteTensors::values(ReplicaId result) {

@@ -5,6 +5,7 @@
 #include "core/base/big_vector.hpp"
 #include "core/graph/replica.hpp"
 #include "core/machine/machine.hpp"
+#include "core/memory/digest.hpp"
 #include "core/ops/tensor_type.hpp"
 #include "core/plan/plan.hpp"
 #include "core/result/results.hpp"
@@ -37,8 +38,10 @@ class RemoteTensors final : public Results {
 
   // A run begins: there are no results. The machine must outlive the run.
   void begin_run(std::uint32_t number, const Machine& machine);
-  // Of the plan, which must exist when it is asked for.
-  void find_result(const Plan& plan, ReplicaId result, std::span<const TensorType> types);
+  // Of the plan, which must exist when it is asked for. Results are best asked for in the order in
+  // which they are given here: digests come several at a time.
+  void find_result(const Plan& plan, ReplicaId result, bool is_kept,
+                   std::span<const TensorType> types);
   bool is_equal(ReplicaId result, bool is_kept, std::span<const std::byte> values) override;
   std::span<const std::byte> values(ReplicaId result) override;
 
@@ -58,12 +61,18 @@ class RemoteTensors final : public Results {
   struct Place {
     std::size_t node;
     std::uint64_t bytes;
+    bool is_kept;
+    std::size_t position;  // in the list of the node
   };
+
+  void fetch_digests(ReplicaId first);
 
   AskedNodes& nodes_;
   std::uint32_t run_ = 0;
   const Machine* machine_ = nullptr;  // of the run
   std::unordered_map<ReplicaId, Place> results_;
+  std::vector<std::vector<ReplicaId>> lists_;  // by NodeId: its results
+  std::unordered_map<ReplicaId, Digest> digests_;
   BigVector<std::byte> fetched_;
   std::vector<std::uint64_t> given_;  // by NodeId: bytes that were sent since it has answered
 };

@@ -125,6 +125,11 @@ const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId
           stand_in_remedy(machine, *gpu));
     }
   }
+  if (machine.memory(link.a).kind == MemoryKind::network &&
+      machine.memory(link.b).kind == MemoryKind::network) {
+    throw usage_error(link.place, "the network has racks, and real nodes have one network",
+                      "leave `rack` out to run there; or " + std::string(how_to_simulate));
+  }
   const bool a_stores = machine.memory(link.a).kind == MemoryKind::storage;
   const bool b_stores = machine.memory(link.b).kind == MemoryKind::storage;
   if (a_stores && b_stores) {

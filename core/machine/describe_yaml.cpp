@@ -16,7 +16,7 @@ std::string exact_size(std::uint64_t bytes) {
   constexpr std::uint64_t mib = 1 << 20;
   constexpr std::uint64_t gib = 1 << 30;
   if (bytes % gib == 0) return fmt::format("{} GiB", bytes / gib);
-  return fmt::format("{} MiB", bytes / mib);
+  return bytes % mib == 0 ? fmt::format("{} MiB", bytes / mib) : fmt::format("{} B", bytes);
 }
 
 std::string devices_yaml(const Machine& machine) {

@@ -84,7 +84,8 @@ std::uint64_t free_on_disk(const std::string& directory) {
   namespace fs = std::filesystem;
   try {
     const fs::path path = directory.empty() ? temporary_directory() : fs::path(directory);
-    return fs::space(path).available / mib * mib;
+    const std::uint64_t available = fs::space(path).available;
+    return available >= mib ? available / mib * mib : std::max<std::uint64_t>(available, 1);
   } catch (const std::exception&) {
     return 0;
   }

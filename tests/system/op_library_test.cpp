@@ -65,12 +65,12 @@ BOOST_AUTO_TEST_CASE(nodes_and_leader_need_the_same_libraries) {
     check_refused(
         *this, {command, "run.yaml", "--nodes", both, "--ops", CLAMP_LIBRARY},
         "node " + without.address() + ": its op kinds are others: 'clamp' it doesn't have",
-        {"start the node with --ops for all libraries"});
+        {"start the node and the leader with --ops"});
   }
   write("run.yaml", "machine: {discover: {}}\ntasks: {x: {op: uniform, shape: [4]}}\n");
   check_refused(*this, {"run", "run.yaml", "--nodes", both},
                 "node " + with.address() + ": its op kinds are others: 'clamp' only it has",
-                {"start the node with --ops for all libraries"});
+                {"start the node and the leader with --ops"});
   write("run.yaml",
         "machine: {discover: {}}\n"
         "tasks:\n"

@@ -201,6 +201,20 @@ BOOST_AUTO_TEST_CASE(the_machine_it_prints_is_valid_where_there_is_no_temporary_
   BOOST_TEST(workspace.run({"validate", "here.yaml"}).exit_code == 0);
 }
 
+// Without a size it would be one that nobody knows.
+BOOST_AUTO_TEST_CASE(a_disk_that_is_nearly_full_has_the_size_that_is_left,
+                     *boost::unit_test::precondition(can_mount)) {
+  const Workspace workspace;
+  const fs::path small = workspace.path() / "small";
+  fs::create_directory(small);
+  ProgramOptions options = workspace.options();
+  options.environment["TMPDIR"] = small.string();
+  const Finished machine =
+      Program(with_tmpfs(small, "size=100k", troupe_command({"machine"})), options).wait();
+  BOOST_TEST(machine.exit_code == 0, machine.err);
+  BOOST_TEST(count(machine.out, "disk: {kind: storage, size: 102400 B}") == 1U, machine.out);
+}
+
 BOOST_AUTO_TEST_CASE(validate_says_what_can_be_done_with_a_file) {
   const Workspace workspace;
   const std::string config = TROUPE_SOURCE_DIR "/config/";

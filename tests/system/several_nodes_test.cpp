@@ -75,6 +75,18 @@ const std::string long_copies =
     "tasks:\n"
     "  y: {pattern: stencil_1d, width: 2, steps: 500, kernel: empty, output_bytes: 2 MB,\n"
     "      on: [n0.cpu0, n1.cpu0]}\n";
+// A million seconds ahead of that of the host.
+const std::vector<std::string> with_shifted_clock = {
+    "unshare", "--user", "--map-root-user", "--time", "--monotonic=1000000", "--"};
+
+boost::test_tools::assertion_result can_shift_clock(boost::unit_test::test_unit_id) {
+  std::vector<std::string> command = with_shifted_clock;
+  command.push_back("true");
+  boost::test_tools::assertion_result result(Program(command).wait().exit_code == 0);
+  result.message() << "this process may not have a clock of its own, not even in a namespace";
+  return result;
+}
+
 const std::string anything = "tasks: {x: {op: uniform, shape: [4, 4]}}\n";
 
 }  // namespace
@@ -217,6 +229,18 @@ BOOST_AUTO_TEST_CASE(nodes_that_listen_serve_one_run_after_the_other) {
   const NodeProcess a(elsewhere, {"--name", "n0"});
   const NodeProcess b(elsewhere);
   for (int i = 0; i < 3; ++i) files.check_verified_on({"--nodes", a.address() + "," + b.address()});
+}
+
+// As a container may have one, whose host and its other containers have another.
+BOOST_AUTO_TEST_CASE(times_of_a_node_with_another_clock_on_the_same_host_are_those_of_the_leader,
+                     *boost::unit_test::precondition(can_shift_clock)) {
+  const Files files(to_and_fro);
+  const RunWorkspace elsewhere;
+  const NodeProcess a(elsewhere);
+  const NodeProcess b(elsewhere, with_shifted_clock, "127.0.0.1:0", {});
+  files.check_verified_on({"--nodes", a.address() + "," + b.address()});
+  const json report = files.report();
+  for (const json& scenario : report["scenarios"]) BOOST_TEST(scenario["makespan_s"] < 1e5);
 }
 
 BOOST_AUTO_TEST_CASE(a_node_works_for_one_leader_at_a_time) {
@@ -469,6 +493,13 @@ BOOST_AUTO_TEST_CASE(a_file_is_checked_against_the_nodes_and_nothing_runs) {
   check_refused(files, {"validate", "run.yaml", "--local-nodes", "2"}, "run.yaml:3",
                 {"no device 'far.cpu1'", "n1.cpu0"});
   check_nothing_is_left(files);
+  files.write("run.yaml",
+              "machine:\n"
+              "  nodes: {n: {count: 2, machine: local}}\n"
+              "  network: {bandwidth: 1 GB/s, rack: 1}\n" +
+                  anything);
+  check_refused(files, {"run", "run.yaml", "--local-nodes", "2"}, "run.yaml:3",
+                {"the network has racks", "leave `rack` out"});
   files.write("machine.yaml", "devices: {a: {kind: cpu, memory: m}}\nmemories: {m: {}}\n");
   check_refused(files, {"validate", "machine.yaml", "--local-nodes", "2"}, "machine.yaml:1",
                 {"a machine file, not a run file"});
@@ -519,7 +550,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_can_not_listen_is_refused) {
   check_refused(workspace, {"node", "--listen", "0.0.0.0:0", "--trust-network"},
                 "'0.0.0.0' is not the IPv4 address of a network interface", {"ip -4 address"});
   check_refused(workspace, {"node", "--listen", "7420"}, "'7420' is not the address", {});
-  for (const char* name : {"a.b", "x y", "network"}) {
+  for (const char* name : {"a.b", "x y", "network", "-x", "9x"}) {
     check_refused(workspace, {"node", "--listen", "127.0.0.1:0", "--name", name},
                   fmt::format("'{}' can't be the name of a node", name), {});
   }

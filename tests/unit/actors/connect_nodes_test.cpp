@@ -95,8 +95,7 @@ BOOST_FIXTURE_TEST_CASE(nodes_with_other_ops_are_refused_with_what_differs, TwoN
   const ClusterOptions options{.addresses = {address(a), address(b)}};
   expect_error(ErrorKind::usage,
                fmt::format("node {}: its op kinds are others: 'mine' it doesn't have; start the "
-                           "node with --ops for all libraries that the leader has, and the "
-                           "leader likewise",
+                           "node and the leader with --ops for the same libraries",
                            std::min(address(a), address(b))),
                [&] { Cluster(ops, options); });
 }
@@ -111,7 +110,7 @@ BOOST_FIXTURE_TEST_CASE(an_op_of_another_signature_under_the_same_name_is_refuse
   }
   expect_error(ErrorKind::usage,
                fmt::format("node {}: its op kinds are others: 'add' has (in: 2) there and (in: 2, "
-                           "factor: a number) here; start the node with --ops",
+                           "factor: a number) here; start the node and the leader with --ops",
                            address(a)),
                [&] { Cluster(ops, {.addresses = {address(a)}}); });
 }
