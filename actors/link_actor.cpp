@@ -95,7 +95,8 @@ caf::actor spawn_link(caf::actor_system& system, const RunContext& context, Link
     return LinkWork(context.setting.link_backends[link.index()]->make(backend_context, link),
                     context.store, context.machine.link(link), issues_ahead);
   };
-  LinkLogic logic(self, context.machine.link(link).sharing, std::move(ahead));
+  const Link& of = context.machine.link(link);
+  LinkLogic logic(self, of.sharing, std::move(ahead), of.chunk_bytes);
   caf::actor_config config(thread);
   return system.spawn_class<LinkActor, caf::no_spawn_options>(
       config, self, coordinator, std::ref(context.clock), std::cref(context.interrupted),

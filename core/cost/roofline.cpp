@@ -17,7 +17,7 @@ std::optional<double> rate_of(const Device& device, const OpKind& kind) {
 bool Roofline::knows(DeviceId id, const Graph& graph, const OpClass& op_class) const {
   const Device& device = machine_->device(id);
   const OpKind& kind = graph.kinds()[op_class.kind];
-  if (kind.fixed_time || rate_of(device, kind)) return true;
+  if (kind.fixed_time || kind.moves_data || rate_of(device, kind)) return true;
   return device.bandwidth && op_class.work.flops <= op_class.work.bytes;
 }
 
@@ -26,9 +26,10 @@ Duration Roofline::op(DeviceId id, const Graph& graph, const OpClass& op_class) 
   constexpr double assumed_bandwidth = 1e9;
   const Device& device = machine_->device(id);
   const Work& work = op_class.work;
-  std::optional<double> rate = rate_of(device, graph.kinds()[op_class.kind]);
+  const OpKind& kind = graph.kinds()[op_class.kind];
+  std::optional<double> rate = rate_of(device, kind);
   std::optional<double> bandwidth = device.bandwidth;
-  if (!rate && !bandwidth) {
+  if (!rate && !bandwidth && !kind.moves_data) {
     rate = assumed_flops;
     bandwidth = assumed_bandwidth;
   }

@@ -23,8 +23,11 @@ std::uint64_t chunk_offset(const Share::Move& move, std::uint32_t i) {
 
 }  // namespace
 
-LinkLogic::LinkLogic(ResourceId self, Sharing sharing, IssueAhead ahead)
-    : sharing_(sharing), progress_(self, std::move(ahead)), slots_(std::size_t{2} * depth()) {}
+LinkLogic::LinkLogic(ResourceId self, Sharing sharing, IssueAhead ahead, std::uint64_t turn_bytes)
+    : sharing_(sharing),
+      turn_bytes_(turn_bytes),
+      progress_(self, std::move(ahead)),
+      slots_(std::size_t{2} * depth()) {}
 
 void LinkLogic::on_share(Share share) {
   progress_.load(std::move(share), Sink{*this});
@@ -43,7 +46,7 @@ void LinkLogic::on_started(std::uint32_t slot, Instant now) {
 void LinkLogic::on_issued(std::uint32_t slot) {
   Start& chunk = slots_[slot].start;
   chunk.is_issued = true;
-  pass_on(chunk);
+  pass_on(slots_[slot]);
   pace(chunk, true);
   if (chunk.last) {
     const bool paces = chunk.part->share.move(chunk.item).paces;
@@ -83,7 +86,7 @@ void LinkLogic::on_finished(std::uint32_t slot, Instant end) {
       progress_.complete(*chunk.part, chunk.item, move.paces, Sink{*this});
     }
   } else if (!chunk.is_issued && sharing_ == Sharing::fair && depth() == 1) {
-    join_queue({chunk.part, chunk.item});
+    go_on({chunk.part, chunk.item}, slots_[slot].turn);
   }
 }
 
@@ -112,6 +115,21 @@ void LinkLogic::join_queue(Waiting transfer) {
   }
 }
 
+bool LinkLogic::stays(Waiting transfer) const {
+  if (!transfer.is_movable()) return false;
+  const Share::Move& move = transfer.move();
+  if (move.chunks == 1 || turn_bytes_ == 0) return false;
+  const std::uint64_t chunks_in_turn = turn_bytes_ / chunk_offset(move, 1);
+  return chunks_in_turn > 1 && transfer.chunks().begun % chunks_in_turn != 0;
+}
+
+void LinkLogic::go_on(Waiting transfer, std::uint64_t turn) {
+  if (!stays(transfer)) return join_queue(transfer);
+  std::vector<Turn>& returned = queue(transfer.move().direction).returned;
+  returned.push_back({turn, transfer});
+  std::push_heap(returned.begin(), returned.end(), std::greater<>());
+}
+
 void LinkLogic::add_chunk(Waiting transfer) {
   const bool was_movable = transfer.is_movable();
   ++transfer.chunks().here;
@@ -133,14 +151,15 @@ void LinkLogic::keep_turn(Waiting transfer, std::uint64_t turn) {
 void LinkLogic::end_turn(Queue& q, Turn turn) {
   if (sharing_ == Sharing::fifo && turn.transfer.is_movable()) return;
   q.pop_first();
-  if (sharing_ == Sharing::fair && depth() > 1) return join_queue(turn.transfer);
+  if (sharing_ == Sharing::fair && depth() > 1) return go_on(turn.transfer, turn.number);
   keep_turn(turn.transfer, sharing_ == Sharing::fifo ? turn.number : no_turn);
 }
 
-void LinkLogic::pass_on(const Start& chunk) {
+void LinkLogic::pass_on(const Slot& slot) {
+  const Start& chunk = slot.start;
   if (chunk.last || sharing_ == Sharing::fifo) return;
-  if (depth() > 1) leave_queue(chunk.direction, {chunk.part, chunk.item});
-  join_queue({chunk.part, chunk.item});
+  if (depth() > 1) leave_queue(chunk.direction, slot.current());
+  go_on(slot.current(), slot.turn);
 }
 
 // Seldom far from the end: its turn was one of the last.
@@ -182,6 +201,7 @@ LinkLogic::Start* LinkLogic::next_on(Direction direction) {
   while (slots_[free].is_busy) ++free;
   Slot& slot = slots_[free];
   slot.is_busy = true;
+  slot.turn = turn.number;
   ++q.under_way;
   const Share::Move& move = turn.transfer.move();
   const std::uint32_t i = turn.transfer.chunks().begun++;

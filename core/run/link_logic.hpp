@@ -14,7 +14,8 @@
 namespace troupe {
 
 // Each direction has a queue of transfers in the order in which they became ready. FIFO: the oldest
-// transfer that has a chunk to move is next. Fair: transfers take turns, chunk by chunk.
+// transfer that has a chunk to move is next. Fair: transfers take turns, chunk by chunk; one whose
+// chunks are smaller than the link's, as its route wants, moves more of them in its turn.
 //
 // A link may have several chunks of each direction under way, each in a slot of its own. Slots 0 …
 // depth - 1 are those of the first direction. Else a direction is a slot.
@@ -36,7 +37,8 @@ class LinkLogic {
     CompletionPath path = {};
   };
 
-  LinkLogic(ResourceId self, Sharing sharing, IssueAhead ahead = {});
+  // `turn_bytes`: the size of the link's own chunks. 0: each turn is one chunk.
+  LinkLogic(ResourceId self, Sharing sharing, IssueAhead ahead = {}, std::uint64_t turn_bytes = 0);
 
   void on_share(Share share);
   void on_notice(std::uint32_t window, std::span<const std::uint32_t> items);
@@ -118,7 +120,8 @@ class LinkLogic {
   static constexpr std::uint64_t no_turn = std::numeric_limits<std::uint64_t>::max();
   struct Slot {
     bool is_busy = false;
-    Start start{};  // the chunk under way
+    Start start{};           // the chunk under way
+    std::uint64_t turn = 0;  // in which it was begun
     Waiting current() const { return {start.part, start.item}; }
   };
 
@@ -126,14 +129,18 @@ class LinkLogic {
   std::uint32_t depth() const { return progress_.ahead().depth; }
   // Gives the transfer the last turn.
   void join_queue(Waiting transfer);
+  // On a fair link: the transfer, which has begun a chunk in this turn, may move one more in it.
+  bool stays(Waiting transfer) const;
+  // Gives it the same turn again, or the last one.
+  void go_on(Waiting transfer, std::uint64_t turn);
   // A chunk has arrived that the transfer may move.
   void add_chunk(Waiting transfer);
   // The transfer has no chunk to move: it has this turn when the next one arrives.
   static void keep_turn(Waiting transfer, std::uint64_t turn);
   // The transfer whose turn it was has begun a chunk.
   void end_turn(Queue& q, Turn turn);
-  // The chunk will move by itself: its transfer goes to the end.
-  void pass_on(const Start& chunk);
+  // The chunk will move by itself: its transfer goes to the end, unless its turn goes on.
+  void pass_on(const Slot& slot);
   void leave_queue(Direction direction, Waiting transfer);
   // If the item that waits for this chunk learns at its issue (else when it has arrived), and this
   // is that moment, notifies it.
@@ -141,6 +148,7 @@ class LinkLogic {
   Start* next_on(Direction direction);
 
   Sharing sharing_;
+  std::uint64_t turn_bytes_;
   ShareProgress progress_;
   Queue queues_[2];  // by Direction
   std::vector<Slot> slots_;

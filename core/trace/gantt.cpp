@@ -1,6 +1,7 @@
 #include "core/trace/gantt.hpp"
 
 #include "core/base/saturating.hpp"
+#include "core/trace/busiest_rows.hpp"
 #include "core/trace/text_layout.hpp"
 #include "core/trace/time_axis.hpp"
 
@@ -10,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -105,26 +107,45 @@ void choose_letters(const Timeline& timeline, Chart& chart, Letters& letters) {
   chart.letter[others] = others_symbol;
 }
 
+// Not yet how long they are busy.
+std::vector<RowLoad> tracks_of(const ScenarioReport& scenario) {
+  std::set<std::string_view> devices;
+  for (const ResourceUse& use : scenario.resources) {
+    if (use.kind == ResourceUse::Kind::device) devices.insert(use.name);
+  }
+  std::vector<RowLoad> tracks;
+  for (const Track& track : scenario.timeline.tracks) {
+    tracks.push_back({.is_device = devices.contains(track.resource)});
+  }
+  return tracks;
+}
+
 Chart chart_of(const ScenarioReport& scenario, Letters& letters) {
   const Timeline& timeline = scenario.timeline;
   Chart chart;
   chart.length = scenario.makespan;
   // Adds one nanosecond to each span, so that spans of length 0 count too.
-  std::vector<std::uint64_t> track_busy(timeline.tracks.size());
-  std::vector<std::uint64_t> label_busy(timeline.labels.size());
+  const auto busy_of = [](const Span& s) {
+    return static_cast<std::uint64_t>((end_of(s) - begin_of(s)).count()) + 1;
+  };
+  std::vector<RowLoad> tracks = tracks_of(scenario);
   for (const Span& s : timeline.spans) {
-    const auto busy = static_cast<std::uint64_t>((end_of(s) - begin_of(s)).count()) + 1;
-    track_busy[s.track] = add_sat(track_busy[s.track], busy);
-    label_busy[s.label] = add_sat(label_busy[s.label], busy);
+    tracks[s.track].busy = add_sat(tracks[s.track].busy, busy_of(s));
     chart.length = std::max(chart.length, end_of(s));
   }
-  const auto used = [](std::uint64_t busy) { return busy > 0; };
-  const auto busy_tracks =
-      static_cast<std::size_t>(std::count_if(track_busy.begin(), track_busy.end(), used));
-  chart.tracks = heaviest(track_busy, chart_rows_max);
+  const auto busy_tracks = static_cast<std::size_t>(
+      std::ranges::count_if(tracks, [](const RowLoad& track) { return track.busy > 0; }));
+  chart.tracks = busiest_rows(tracks, chart_rows_max);
   chart.more_tracks = busy_tracks - chart.tracks.size();
-  chart.idle_tracks = track_busy.size() - busy_tracks;
+  chart.idle_tracks = tracks.size() - busy_tracks;
 
+  std::vector<bool> is_shown(tracks.size());
+  for (const std::uint32_t track : chart.tracks) is_shown[track] = true;
+  std::vector<std::uint64_t> label_busy(timeline.labels.size());  // on the tracks shown
+  for (const Span& s : timeline.spans) {
+    if (is_shown[s.track]) label_busy[s.label] = add_sat(label_busy[s.label], busy_of(s));
+  }
+  const auto used = [](std::uint64_t busy) { return busy > 0; };
   chart.labels_used =
       static_cast<std::size_t>(std::count_if(label_busy.begin(), label_busy.end(), used));
   chart.label_of_symbol = heaviest(label_busy, letters_max);
@@ -132,7 +153,9 @@ Chart chart_of(const ScenarioReport& scenario, Letters& letters) {
   for (std::uint32_t i = 0; i < chart.label_of_symbol.size(); ++i) {
     chart.symbol_of_label[chart.label_of_symbol[i]] = i;
   }
-  for (const Span& s : timeline.spans) ++chart.count[chart.symbol_of_label[s.label]];
+  for (const Span& s : timeline.spans) {
+    if (used(label_busy[s.label])) ++chart.count[chart.symbol_of_label[s.label]];
+  }
   choose_letters(timeline, chart, letters);
   return chart;
 }
@@ -296,9 +319,9 @@ void append_chart(std::string& out, const ScenarioReport& scenario, const Chart&
   append_line(out, margin + bottom_line(scenario, grid.columns(), cell_time));
   append_legend(out, scenario.timeline, chart, name_width + 2);
   if (chart.more_tracks > 0) {
-    append_line(out,
-                std::string(name_width + 2, ' ') +
-                    fmt::format("… and {} more tracks, no busier", count_text(chart.more_tracks)));
+    append_line(out, std::string(name_width + 2, ' ') +
+                         fmt::format("… and {} more tracks, no busier than others of their kind",
+                                     count_text(chart.more_tracks)));
   }
 }
 

@@ -1,10 +1,12 @@
+#include "core/base/saturating.hpp"
+#include "core/trace/busiest_rows.hpp"
 #include "core/trace/report_tables.hpp"
 #include "core/trace/text_layout.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -27,7 +29,8 @@ constexpr std::size_t table_percent_width = 5;  // "100 %"
 
 struct Row {
   std::string_view name;
-  double busy_s = 0;                          // over all scenarios
+  bool is_device = false;
+  std::uint64_t busy_ns = 0;                  // over all scenarios
   std::vector<const ResourceUse*> uses = {};  // by scenario; null if the scenario lacks it
 };
 
@@ -37,9 +40,9 @@ std::vector<Row> rows_of(const Report& report) {
   for (std::size_t s = 0; s < report.scenarios.size(); ++s) {
     for (const ResourceUse& use : report.scenarios[s].resources) {
       const auto [found, is_new] = row_by_name.try_emplace(use.name, rows.size());
-      if (is_new) rows.push_back({use.name});
+      if (is_new) rows.push_back({use.name, use.kind == ResourceUse::Kind::device});
       Row& row = rows[found->second];
-      row.busy_s += seconds(use.busy);
+      row.busy_ns = add_sat(row.busy_ns, static_cast<std::uint64_t>(use.busy.count()));
       row.uses.resize(report.scenarios.size());
       row.uses[s] = &use;
     }
@@ -94,22 +97,13 @@ void append_heading(std::string& out, const Report& report, std::size_t first, s
   if (two_lines) append_line(out, head[1]);
 }
 
-// The busiest rows, in their original order.
-std::vector<Row> busiest(std::vector<Row> rows) {
-  if (rows.size() <= table_rows_max) return rows;
-  std::vector<double> busy;
-  busy.reserve(rows.size());
-  for (const Row& r : rows) busy.push_back(r.busy_s);
-  std::nth_element(busy.begin(), busy.begin() + table_rows_max - 1, busy.end(), std::greater<>());
-  const double busy_s_min = busy[table_rows_max - 1];
-  auto room = static_cast<std::ptrdiff_t>(table_rows_max);
-  room -=
-      std::count_if(rows.begin(), rows.end(), [&](const Row& r) { return r.busy_s > busy_s_min; });
-  std::erase_if(rows, [&](const Row& r) {
-    if (r.busy_s > busy_s_min) return false;
-    return r.busy_s < busy_s_min || room-- <= 0;
-  });
-  return rows;
+// At most table_rows_max, in their original order.
+std::vector<Row> busiest(const std::vector<Row>& rows) {
+  std::vector<RowLoad> loads;
+  for (const Row& r : rows) loads.push_back({r.busy_ns, r.is_device});
+  std::vector<Row> chosen;
+  for (const std::uint32_t i : busiest_rows(loads, table_rows_max)) chosen.push_back(rows[i]);
+  return chosen;
 }
 
 // Of those that were never busy; of many the first ones.
@@ -117,7 +111,7 @@ std::string idle_names(const std::vector<Row>& rows) {
   std::string text;
   std::size_t left_out = 0;
   for (const Row& r : rows) {
-    if (r.busy_s > 0) continue;
+    if (r.busy_ns > 0) continue;
     const std::string name = shorten(printable(r.name), page_width / 2);
     if (left_out > 0 || display_width(text) + display_width(name) > idle_width_max) {
       ++left_out;
@@ -138,9 +132,9 @@ std::string utilisation_table(const Report& report) {
   std::vector<Row> rows = rows_of(report);
   if (rows.empty()) return {};
   const std::string idle = idle_names(rows);
-  std::erase_if(rows, [](const Row& r) { return r.busy_s == 0; });
-  const std::size_t working = rows.size();
-  rows = busiest(std::move(rows));
+  const auto working = static_cast<std::size_t>(
+      std::ranges::count_if(rows, [](const Row& r) { return r.busy_ns > 0; }));
+  rows = busiest(rows);
 
   std::string out;
   std::vector<std::string> names = {"utilisation"};
@@ -163,7 +157,8 @@ std::string utilisation_table(const Report& report) {
     if (end < scenarios) out += "\n";
   }
   if (working > rows.size()) {
-    append_wrapped(out, fmt::format("… and {} more, no busier", count_text(working - rows.size())));
+    append_wrapped(out, fmt::format("… and {} more, no busier than others of their kind",
+                                    count_text(working - rows.size())));
   }
   if (!idle.empty()) append_wrapped(out, "never busy: " + idle);
   return out;

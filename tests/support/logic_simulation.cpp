@@ -19,7 +19,8 @@ LogicSimulation::LogicSimulation(const Machine& machine, Plan& plan, Options opt
     logics_.emplace_back(DeviceLogic(ResourceId::at(d), machine.devices[d].streams));
   }
   for (const Link& link : machine.links) {
-    logics_.emplace_back(LinkLogic(ResourceId::at(logics_.size()), link.sharing));
+    logics_.emplace_back(
+        LinkLogic(ResourceId::at(logics_.size()), link.sharing, {}, link.chunk_bytes));
   }
 }
 

@@ -58,6 +58,14 @@ BOOST_AUTO_TEST_CASE(what_the_machine_file_leaves_out_bounds_nothing) {
   BOOST_TEST((op_time(traffic, "add", {.flops = 1e12, .bytes = 1e6}) == 1ms));
 }
 
+BOOST_AUTO_TEST_CASE(a_copy_within_a_memory_takes_its_bandwidth_or_no_time) {
+  const Device without{.name = "d", .launch = 2us, .op_flops = {{"matmul", 1e9}}};
+  BOOST_TEST(knows(without, "copy", {.bytes = 1e6}));
+  BOOST_TEST((op_time(without, "copy", {.bytes = 1e6}) == 2us));
+  const Device with{.name = "d", .bandwidth = 1e9};
+  BOOST_TEST((op_time(with, "copy", {.bytes = 1e6}) == 1ms));
+}
+
 BOOST_AUTO_TEST_CASE(where_it_says_nothing_a_gigaflop_and_a_gigabyte_a_second_stand_in) {
   const Device d{.name = "d"};
   BOOST_TEST((op_time(d, "add", {.flops = 1e6, .bytes = 0}) == 1ms));

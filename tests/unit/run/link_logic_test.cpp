@@ -42,7 +42,8 @@ Item paced_pages(std::uint16_t chunks) {
 // time of each chunk.
 class Wire {
  public:
-  explicit Wire(Sharing sharing, IssueAhead ahead = {}) : logic_(self, sharing, std::move(ahead)) {}
+  explicit Wire(Sharing sharing, IssueAhead ahead = {}, std::uint64_t turn_bytes = 0)
+      : logic_(self, sharing, std::move(ahead), turn_bytes) {}
 
   void share(const std::vector<Item>& items, bool timed = true, std::uint32_t window = 0,
              std::vector<Share::LateEdge> late = {}) {
@@ -118,6 +119,29 @@ BOOST_AUTO_TEST_CASE(a_fair_link_takes_a_chunk_of_each_in_turn) {
   Wire wire(Sharing::fair);
   wire.share({pages(3), pages(1), pages(2)});
   BOOST_TEST(wire.move_all() == (Items{0, 1, 2, 0, 2, 0}));
+}
+
+// 0 has chunks of one page, 1 of two. Of 2, a chunk comes at a time: its turn ends with it.
+BOOST_AUTO_TEST_CASE(a_fair_link_moves_as_many_small_chunks_in_a_turn_as_make_a_large_one) {
+  constexpr std::uint64_t two_pages = 8192;
+  Item large = pages(4);
+  large.move->chunks = 2;
+  Wire wire(Sharing::fair, {}, two_pages);
+  wire.share({pages(5), large, paced_pages(3)});
+  wire.notice({2});
+  BOOST_TEST(wire.move_all() == (Items{0, 0, 1, 2, 0, 0, 1, 0}));
+  wire.notice({2, 2});
+  BOOST_TEST(wire.move_all() == (Items{2, 2}));
+
+  LinkLogic logic(self, Sharing::fair, {.depth = 8}, two_pages);
+  logic.on_share(make_share(self, {pages(3), large}, 0, true));
+  Items order;
+  while (const LinkLogic::Start* const chunk = logic.next()) {
+    order.push_back(chunk->item);
+    logic.on_started(chunk->slot, Instant{});
+    logic.check_invariants();
+  }
+  BOOST_TEST(order == (Items{0, 0, 1, 0, 1}));
 }
 
 BOOST_AUTO_TEST_CASE(directions_do_not_wait_for_each_other) {

@@ -1,4 +1,5 @@
 #include "core/base/random.hpp"
+#include "core/trace/busiest_rows.hpp"
 #include "core/trace/gantt.hpp"
 #include "core/trace/text_layout.hpp"
 #include "core/trace/writers.hpp"
@@ -200,6 +201,42 @@ BOOST_AUTO_TEST_CASE(of_a_thousand_resources_the_busiest_are_shown) {
   BOOST_TEST(contains(text, "… and 980 more, no busier"));
   BOOST_TEST(contains(text, "… and 976 more tracks, no busier"));
   BOOST_TEST(std::count(text.begin(), text.end(), '\n') < 70);
+}
+
+// All of the 50 links are busier than the 50 devices.
+BOOST_AUTO_TEST_CASE(devices_are_shown_beside_links_that_are_busier) {
+  samples::Scenario scenario("crowded");
+  const std::uint32_t copy = scenario.label("copied");
+  const std::uint32_t work = scenario.label("worked");
+  const std::uint32_t rest = scenario.label("rested");
+  for (std::uint32_t i = 0; i < 50; ++i) {
+    const std::string number = std::to_string(100 + i);
+    const std::string link = "link" + number;
+    const std::string device = "device" + number;
+    scenario.add(scenario.track(link, link + " a→b"), copy, i, Duration{100'000 + i});
+    scenario.add(scenario.track(device, device), i < 10 ? rest : work, i, Duration{1'000 + i});
+  }
+  Report report;
+  report.scenarios = {scenario.finish("link149 a→b", 1us)};
+  const std::string text = report_text(report);
+  BOOST_TEST(contains(text, "link149 a→b"));
+  BOOST_TEST(contains(text, "device149"));
+  BOOST_TEST(contains(text, "… and 80 more, no busier than others of their kind"));
+  BOOST_TEST(contains(text, "c copied ×50   w worked ×40"));
+  BOOST_TEST(!contains(text, "rested"));  // on no track that is shown
+}
+
+BOOST_AUTO_TEST_CASE(of_the_room_for_rows_devices_and_links_have_half_each_if_they_need_it) {
+  const RowLoad device{.busy = 1, .is_device = true};
+  const RowLoad idle{.busy = 0, .is_device = true};
+  const RowLoad link{.busy = 9};
+  const RowLoad busy_link{.busy = 10};
+  using Rows = std::vector<std::uint32_t>;
+  BOOST_TEST(busiest_rows({device, idle, link}, 2) == (Rows{0, 2}));
+  BOOST_TEST(busiest_rows({link, link, busy_link, link, device, device, device}, 4) ==
+             (Rows{0, 2, 4, 5}));
+  BOOST_TEST(busiest_rows({link, link, busy_link, link, device}, 4) == (Rows{0, 1, 2, 4}));
+  BOOST_TEST(busiest_rows({link, device, busy_link}, 1) == (Rows{2}));
 }
 
 BOOST_AUTO_TEST_CASE(long_names_that_differ_are_shown_as_different) {
