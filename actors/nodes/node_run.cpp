@@ -105,11 +105,10 @@ class ToLeader final : public caf::event_based_actor {
 // A memory that is on no node: a switch. On a machine of one node, where nothing is elsewhere, any:
 // what has no reader takes no memory.
 MemoryId elsewhere(const Machine& machine) {
-  const auto found =
-      std::find_if(machine.memories.begin(), machine.memories.end(),
-                   [](const Memory& memory) { return memory.kind == MemoryKind::network; });
-  if (found == machine.memories.end()) return MemoryId{0};
-  return MemoryId::at(static_cast<std::size_t>(found - machine.memories.begin()));
+  for (std::size_t m = 0; m < machine.memories.size(); ++m) {
+    if (joins_nodes(machine, MemoryId::at(m))) return MemoryId::at(m);
+  }
+  return MemoryId{0};
 }
 
 // The parts of this host that the machine leaves open.

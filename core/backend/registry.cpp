@@ -125,10 +125,17 @@ const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId
           stand_in_remedy(machine, *gpu));
     }
   }
-  if (machine.memory(link.a).kind == MemoryKind::network &&
-      machine.memory(link.b).kind == MemoryKind::network) {
+  if (joins_nodes(machine, link.a) && joins_nodes(machine, link.b)) {
     throw usage_error(link.place, "the network has racks, and real nodes have one network",
                       "leave `rack` out to run there; or " + std::string(how_to_simulate));
+  }
+  for (const MemoryId end : {link.a, link.b}) {
+    if (machine.memory(end).kind != MemoryKind::network || joins_nodes(machine, end)) continue;
+    throw usage_error(
+        link.place,
+        fmt::format("{}, and {} is a switch, which only a simulation knows", ends,
+                    machine.memory(end).name),
+        "link the memories with each other instead; or " + std::string(how_to_simulate));
   }
   const bool a_stores = machine.memory(link.a).kind == MemoryKind::storage;
   const bool b_stores = machine.memory(link.b).kind == MemoryKind::storage;

@@ -103,16 +103,20 @@ class PartsReader {
     const std::string& name = key.text;
     const std::string what = fmt::format("memory '{}'", name);
     constexpr std::array<std::string_view, 3> known = {"size", "kind", "directory"};
-    constexpr std::array<std::string_view, 2> kinds = {"ram", "storage"};
+    constexpr std::array<std::string_view, 3> kinds = {"ram", "storage", "switch"};
     check_keys(value, what, known);
 
     Memory memory{.name = name, .place = key.place()};
     if (const Node* n = find(value, "kind")) {
-      memory.kind =
-          read_choice(*n, "kind of " + what, kinds) == 0 ? MemoryKind::ram : MemoryKind::storage;
+      memory.kind = static_cast<MemoryKind>(read_choice(*n, "kind of " + what, kinds));
     }
     const bool storage = memory.kind == MemoryKind::storage;
-    const Node* size = storage ? find(value, "size") : &require(value, "size", what);
+    const bool is_ram = memory.kind == MemoryKind::ram;
+    const Node* size = is_ram ? &require(value, "size", what) : find(value, "size");
+    if (size != nullptr && !is_ram && !storage) {
+      throw usage_error(size->place(), fmt::format("{} is a switch, but has a size", what),
+                        "remove it: tensors only pass through");
+    }
     if (size != nullptr) {
       memory.size_bytes = read_bytes(*size, "size of " + what);
       if (memory.size_bytes == 0) {
@@ -159,11 +163,11 @@ class PartsReader {
                       : DeviceKind::gpu;
     const Node& memory = require(value, "memory", what);
     device.memory = find_memory(memory, of_device("memory"));
-    if (machine_.memory(device.memory).kind == MemoryKind::storage) {
+    if (const Memory& given = machine_.memory(device.memory); given.kind != MemoryKind::ram) {
       throw usage_error(memory.place(),
-                        fmt::format("{} can't compute in '{}', which is storage", what,
-                                    machine_.memory(device.memory).name),
-                        "give it a memory of kind ram, and link that to the storage");
+                        fmt::format("{} can't compute in '{}', which is {}", what, given.name,
+                                    given.kind == MemoryKind::storage ? "storage" : "a switch"),
+                        "give it a memory of kind ram, and link that to it");
     }
     if (const Node* n = find(value, "streams")) {
       device.streams =

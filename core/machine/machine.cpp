@@ -155,8 +155,12 @@ bool has_any_gpu(const Machine& machine) {
 }
 
 bool is_network_link(const Machine& machine, const Link& link) {
-  return machine.memory(link.a).kind == MemoryKind::network ||
-         machine.memory(link.b).kind == MemoryKind::network;
+  return joins_nodes(machine, link.a) || joins_nodes(machine, link.b);
+}
+
+bool joins_nodes(const Machine& machine, MemoryId memory) {
+  const Memory& of = machine.memory(memory);
+  return of.kind == MemoryKind::network && !of.node && !machine.nodes.empty();
 }
 
 bool is_host_ram(const Machine& machine, MemoryId memory) {

@@ -41,7 +41,7 @@ struct Device {
 enum class MemoryKind : std::uint8_t {
   ram,      // addressable by this process, or a GPU's memory
   storage,  // files in a directory
-  network,  // a switch between nodes: tensors on their way, without a limit
+  network,  // a switch, of a node or between nodes: tensors on their way, without a limit
 };
 
 struct Memory {
@@ -107,7 +107,9 @@ bool has_any_gpu(const Machine& machine);
 // the host.
 const Device* owning_gpu(const Machine& machine, MemoryId memory);
 
-// Whether it joins a node to a switch.
+// Whether the memory is a switch between nodes.
+bool joins_nodes(const Machine& machine, MemoryId memory);
+// Whether it joins a node to one, or two of these.
 bool is_network_link(const Machine& machine, const Link& link);
 
 // Whether this process can read and write the memory in a real run: RAM that no GPU owns.

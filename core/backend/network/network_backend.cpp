@@ -97,9 +97,8 @@ class NetworkLink final : public LinkBackend {
 // A tensor can go from node to node over one switch: real ones are no concern of Troupe's.
 bool network_fits(const Machine& machine, LinkId id) {
   const Link& link = machine.link(id);
-  const auto is_switch = [&](MemoryId m) { return machine.memory(m).kind == MemoryKind::network; };
-  return (is_switch(link.a) && is_host_ram(machine, link.b)) ||
-         (is_switch(link.b) && is_host_ram(machine, link.a));
+  return (joins_nodes(machine, link.a) && is_host_ram(machine, link.b)) ||
+         (joins_nodes(machine, link.b) && is_host_ram(machine, link.a));
 }
 
 std::unique_ptr<LinkBackend> make_network_link(const BackendContext& context, LinkId id) {

@@ -73,6 +73,27 @@ BOOST_FIXTURE_TEST_CASE(values_cross_the_switch_unchanged, ThreeNodes) {
   BOOST_TEST(there.read<float>() == values, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(tensors_pass_through_a_switch_of_one_node_chunk_by_chunk) {
+  const testing::TemporaryDirectory directory;
+  directory.write("switch.yaml", R"(
+devices: {a: {kind: cpu, memory: ma, flops: 1 GFLOP/s}, b: {kind: cpu, memory: mb}}
+memories: {ma: {size: 1 GiB}, mb: {size: 1 GiB}, middle: {kind: switch}}
+links:
+  la: {between: [ma, middle], bandwidth: 1 GB/s, chunk: 100 kB}
+  lb: {between: [mb, middle], bandwidth: 1 GB/s, chunk: 100 kB}
+)");
+  const std::filesystem::path file = directory.path() / "switch.yaml";
+  Session s(file, {.mode = Mode::rehearse});
+  const DeviceScope on = s.on("a");
+  const Tensor x = s.uniform({250'000});  // 1 MB
+  const ScenarioReport& report = s.measure("copy", [&] { x.to("mb"); });
+  BOOST_TEST(report.makespan.count() == (1ms + 100us).count() * 1000);
+  BOOST_TEST(x.to("mb").read<float>() == x.read<float>(), boost::test_tools::per_element());
+  expect_error(ErrorKind::usage, "no memory 'middle'", [&] { x.to("middle"); });
+  expect_error(ErrorKind::usage, "middle is a switch, which only a simulation knows",
+               [&] { Session{file}; });
+}
+
 BOOST_FIXTURE_TEST_CASE(a_switch_holds_no_tensors_of_the_user, ThreeNodes) {
   Session s(file, {.mode = Mode::simulate});
   const Tensor x = s.zeros({2});

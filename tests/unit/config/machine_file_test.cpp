@@ -233,7 +233,12 @@ BOOST_AUTO_TEST_CASE(memories_are_checked) {
       memory_error("host: {kind: storage, size: 0 B}")
           .starts_with("machine.yaml:3:31: the size of memory 'host' is zero; leave `size` out"));
   BOOST_TEST(memory_error("host: {size: 1 GB, kind: disk}") ==
-             "machine.yaml:3:28: kind of memory 'host' is 'disk'; one of: ram, storage");
+             "machine.yaml:3:28: kind of memory 'host' is 'disk'; one of: ram, storage, switch");
+  BOOST_TEST(
+      memory_error("host: {kind: switch, size: 1 GB}")
+          .starts_with("machine.yaml:3:30: memory 'host' is a switch, but has a size; remove it"));
+  BOOST_TEST(memory_error("host: {kind: switch, directory: /tmp}")
+                 .starts_with("machine.yaml:3:35: memory 'host' is not storage, but has a"));
   BOOST_TEST(memory_error("host: {size: 1 GB, sise: 2 GB}") ==
              "machine.yaml:3:22: memory 'host' has no key 'sise'; did you mean 'size'?");
   BOOST_TEST(
@@ -340,7 +345,11 @@ BOOST_AUTO_TEST_CASE(devices_are_checked) {
                  .starts_with("machine.yaml:6:41: cores of device 'cpu' is '2'; write a list"));
 }
 
-BOOST_AUTO_TEST_CASE(a_device_in_storage_is_refused) {
+BOOST_AUTO_TEST_CASE(a_device_in_storage_or_in_a_switch_is_refused) {
+  BOOST_TEST(
+      error({.devices = "cpu: {kind: cpu, memory: host}", .memories = "host: {kind: switch}"})
+          .starts_with("machine.yaml:6:28: device 'cpu' can't compute in 'host', which is "
+                       "a switch; "));
   BOOST_TEST(
       error({.devices = "cpu: {kind: cpu, memory: host}", .memories = "host: {kind: storage}"})
           .starts_with("machine.yaml:6:28: device 'cpu' can't compute in 'host', which is "
