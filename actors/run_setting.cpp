@@ -120,7 +120,8 @@ PlanOptions plan_options(const RunSetting& setting, const Machine& machine,
   PlanOptions options{.cost = setting.cost,
                       .needs_costs = setting.has_virtual_time,
                       .compare_results = setting.compares_results,
-                      .compare_digests = setting.comparison() == Comparison::bits};
+                      .compare_digests = setting.comparison() == Comparison::bits,
+                      .has_storage_in_ram = setting.has_virtual_time && setting.has_values()};
   if (!setting.has_values() && !has_any_gpu(machine)) return options;  // a device has every kernel
   options.has_kernel = [&machine, backends = setting.device_backends](DeviceId device,
                                                                       const OpKind& kind) {

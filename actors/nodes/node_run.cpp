@@ -266,7 +266,7 @@ void NodeRun::join(ResourceId resource) {
       },
       ErrorKind::failed, [] { return true; });
   const caf::actor& actor = resources_[resource];
-  caf::anon_send(actor, Introduce{resources_.actors()});
+  caf::anon_send<caf::message_priority::high>(actor, Introduce{resources_.actors()});
   const std::lock_guard lock(joining_);
   joined_.emplace(resource.value, actor);
   for (const Notice& notice : early_[resource.value]) caf::anon_send(actor, notice);

@@ -81,6 +81,10 @@ void RemoteTensors::fetch_digests(ReplicaId first) {
     request.results.push_back({list[i], next.is_kept});
   }
   const auto made = nodes_.ask<Digests>(place.node, request);
+  if (made.digests.empty() || made.digests.size() > request.results.size()) {
+    throw run_error(fmt::format("{} answered {} of {} questions", nodes_[place.node].label(),
+                                made.digests.size(), request.results.size()));
+  }
   for (std::size_t i = 0; i < made.digests.size(); ++i) {
     digests_[request.results[i].result] = made.digests[i];
   }

@@ -174,9 +174,13 @@ OpKindId SessionCore::find_kind(std::string_view name, CallSite where) const {
 Tensor SessionCore::call(Call call, CallSite where, std::vector<Tensor>* further) {
   Lock lock = lock_for(where);
   check_not_failed(where);
-  while (is_full(log_) || holds_calls_) {
-    for_callers_.wait(lock);
-    check_not_failed(where);
+  for (;;) {
+    while (is_full(log_) || holds_calls_) {
+      for_callers_.wait(lock);
+      check_not_failed(where);
+    }
+    if (!signatures_.are_many()) break;
+    forget_signatures(lock, where);  // others may go on meanwhile
   }
   for (const TensorState* input : call.inputs) {
     if (input != nullptr && input->session == this) continue;
@@ -187,7 +191,6 @@ Tensor SessionCore::call(Call call, CallSite where, std::vector<Tensor>* further
     throw usage_error(where.place(), "an input belongs to another session",
                       "give tensors that this session has made");
   }
-  if (signatures_.are_many()) forget_signatures(lock, where);
   const Signature* signature = nullptr;
   try {
     signature = &signatures_.find({.kind = call.kind,
@@ -372,8 +375,8 @@ SessionCore::Values SessionCore::values(TensorState& tensor, DType dtype, CallSi
   check_not_failed(where);
   if (!engine_->has_values()) {
     throw usage_error(
-        where.place(), "a simulation computes no values to read",
-        "don't read; or make the session with Mode::run, or with Mode::rehearse, which "
+        where.place(), "a simulation computes no values to read or save",
+        "leave that out; or make the session with Mode::run, or with Mode::rehearse, which "
         "computes them while time is simulated");
   }
   const TensorType& type = signatures_.type(tensor.type);
@@ -424,7 +427,7 @@ void SessionCore::Values::End::operator()(TensorState* read) const {
   session.for_thread_.notify_one();
 }
 
-// Else there might always be some under way.
+// While they are held, all that was called ends.
 void SessionCore::hold_calls(bool holds) {
   holds_calls_ = holds;
   for_callers_.notify_all();

@@ -39,6 +39,12 @@ class SavesReader {
 
   void read(const Node& key, const Node& value) {
     TaskInput saved = read_task_input(key, "a tensor to save");
+    if (saved.is_all) {
+      throw usage_error(key.place(),
+                        fmt::format("'{}' is no name of a tensor", shortened(key.text)),
+                        fmt::format("write '{}': a list is saved with all of its elements",
+                                    shortened(saved.name)));
+    }
     if (const OpRegistry& ops = run_.graph.kinds(); !table_.look_up(saved, ops)) {
       throw usage_error(key.place(),
                         fmt::format("'{}' is no tensor or task", shortened(saved.name)),

@@ -264,13 +264,16 @@ std::vector<std::uint64_t> bytes_in_all(const Graph& graph, const Machine& machi
   return bytes;
 }
 
-RamNeed ram_needed(const Graph& graph, const Machine& machine, const Plan& plan) {
+RamNeed ram_needed(const Graph& graph, const Machine& machine, const Plan& plan,
+                   const PlanOptions& options) {
   std::vector<std::uint64_t> capacity;  // by type
   for (const TensorType& type : graph.types()) capacity.push_back(buffer_capacity(type.bytes()));
   std::vector<char> has_buffers;  // by memory
   std::vector<char> is_gpus;      // those buffers aren't in the host's memory
   for (std::size_t m = 0; m < machine.memories.size(); ++m) {
-    has_buffers.push_back(machine.memories[m].kind != MemoryKind::storage ? 1 : 0);
+    const bool is_in_files =
+        machine.memories[m].kind == MemoryKind::storage && !options.has_storage_in_ram;
+    has_buffers.push_back(is_in_files ? 0 : 1);
     is_gpus.push_back(owning_gpu(machine, MemoryId::at(m)) != nullptr ? 1 : 0);
   }
   std::vector<char> is_on_host(graph.types().size(), 0);  // by type: buffers of it

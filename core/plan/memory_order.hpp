@@ -5,6 +5,7 @@
 #include "core/graph/graph.hpp"
 #include "core/machine/machine.hpp"
 #include "core/plan/plan.hpp"
+#include "core/plan/plan_options.hpp"
 
 #include <cstdint>
 #include <utility>
@@ -47,7 +48,8 @@ struct RamNeed {
   std::uint64_t bytes = 0;  // of buffers; at least one buffer of each size, which a run reserves
   std::vector<std::uint64_t> buffers;  // peak number of buffers, by type of the graph
 };
-RamNeed ram_needed(const Graph& graph, const Machine& machine, const Plan& plan);
+RamNeed ram_needed(const Graph& graph, const Machine& machine, const Plan& plan,
+                   const PlanOptions& options);
 
 // Whether some memory is too small for all tensors that the plan puts there, all at once.
 bool is_any_tight(const Graph& graph, const Machine& machine, const Plan& plan);

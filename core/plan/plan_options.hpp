@@ -52,6 +52,8 @@ struct PlanOptions {
   // Bytes of the host's memory that the tensors in all memories of kind RAM may take together.
   // None: unlimited (a simulation).
   std::optional<std::uint64_t> ram_bytes = {};
+  // Whether what is in storage takes the host's memory, too, as in a rehearsal.
+  bool has_storage_in_ram = false;
 };
 
 }  // namespace troupe

@@ -192,7 +192,7 @@ class Planner {
 
   RamNeed settle_tensors(const std::function<void()>& keep) {
     keep();
-    return options_.ram_bytes ? ram_needed(graph_, machine_, plan_) : RamNeed{};
+    return options_.ram_bytes ? ram_needed(graph_, machine_, plan_, options_) : RamNeed{};
   }
 
   void check_ram(const Scenario& scenario, RamNeed need) {

@@ -21,13 +21,17 @@ void keep_results(Plan& plan, const Graph& graph, const Machine& machine,
                   const PlanOptions& options, const std::vector<WindowOps>& windows,
                   const SlidingVector<ReplicaId>& home) {
   const std::vector<std::uint64_t> kept = bytes_in_all(graph, machine, plan);
+  const auto is_in_ram = [&](MemoryId m) {
+    const bool stores = machine.memory(m).kind == MemoryKind::storage;
+    return is_host_ram(machine, m) || (stores && options.has_storage_in_ram);
+  };
   std::uint64_t in_ram = 0;
   for (std::size_t m = 0; m < kept.size(); ++m) {
-    if (is_host_ram(machine, MemoryId::at(m))) in_ram = add_sat(in_ram, kept[m]);
+    if (is_in_ram(MemoryId::at(m))) in_ram = add_sat(in_ram, kept[m]);
   }
   const auto has_room = [&](MemoryId m) {
     const Memory& memory = machine.memory(m);
-    if (is_host_ram(machine, m) && options.ram_bytes && in_ram > *options.ram_bytes / 4) {
+    if (is_in_ram(m) && options.ram_bytes && in_ram > *options.ram_bytes / 4) {
       return false;
     }
     return is_unlimited(memory) || kept[m.index()] <= memory.size_bytes / 4;

@@ -162,18 +162,23 @@ void LinkLogic::pass_on(const Slot& slot) {
   go_on(slot.current(), slot.turn);
 }
 
-// Seldom far from the end: its turn was one of the last.
+// Seldom far from the end: its turn was one of the last, unless it goes on.
 void LinkLogic::leave_queue(Direction direction, Waiting transfer) {
   keep_turn(transfer, no_turn);
   if (!transfer.is_movable()) return;
   Queue& q = queue(direction);
   const auto is_its = [&](const Turn& turn) { return turn.transfer == transfer; };
+  const auto leave_returned = [&] {
+    if (std::erase_if(q.returned, is_its) == 0) return false;
+    std::make_heap(q.returned.begin(), q.returned.end(), std::greater<>());
+    return true;
+  };
+  if (stays(transfer) && leave_returned()) return;
   const auto found = std::find_if(q.fresh.rbegin(), q.fresh.rend(), is_its);
   if (found != q.fresh.rend()) {
     q.fresh.erase(std::next(found).base());
   } else {
-    std::erase_if(q.returned, is_its);
-    std::make_heap(q.returned.begin(), q.returned.end(), std::greater<>());
+    leave_returned();
   }
 }
 

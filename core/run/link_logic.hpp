@@ -14,8 +14,9 @@
 namespace troupe {
 
 // Each direction has a queue of transfers in the order in which they became ready. FIFO: the oldest
-// transfer that has a chunk to move is next. Fair: transfers take turns, chunk by chunk; one whose
-// chunks are smaller than the link's, as its route wants, moves more of them in its turn.
+// transfer that has a chunk to move is next. Fair: transfers take turns, chunk by chunk. One whose
+// chunks are a half of the link's or smaller, as its route wants, moves as many of them in its turn
+// as fit into one of the link's; fewer in the turn after one that it lost while it waited for them.
 //
 // A link may have several chunks of each direction under way, each in a slot of its own. Slots 0 …
 // depth - 1 are those of the first direction. Else a direction is a slot.

@@ -36,10 +36,10 @@ struct Chart {
   std::vector<std::uint32_t> tracks = {};  // the tracks shown, in the order of the timeline
   std::size_t more_tracks = 0;             // busy, but not shown
   std::size_t idle_tracks = 0;
-  std::vector<std::uint32_t> symbol_of_label = {};  // 0..others
-  std::array<char, letters_max + 1> letter = {};    // by symbol
-  std::vector<std::uint32_t> label_of_symbol = {};  // without others
-  std::array<std::uint64_t, letters_max + 1> count = {};
+  std::vector<std::uint32_t> symbol_of_label = {};        // 0..others
+  std::array<char, letters_max + 1> letter = {};          // by symbol
+  std::vector<std::uint32_t> label_of_symbol = {};        // without others
+  std::array<std::uint64_t, letters_max + 1> count = {};  // on all tracks
   std::size_t labels_used = 0;
   Duration length{0};
 };

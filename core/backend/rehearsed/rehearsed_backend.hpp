@@ -9,7 +9,7 @@ namespace troupe {
 
 // Fits every device. Uses the CPU kernels.
 DeviceBackendEntry rehearsed_device_backend();
-// Fits links that join no storage.
+// Fits every link: storage is memory of the host here (choose_space).
 LinkBackendEntry rehearsed_link_backend();
 
 }  // namespace troupe

@@ -60,6 +60,7 @@ class Heft {
   // Of a tensor that is in more memories, only the first is known: a search takes time in their
   // number.
   static constexpr std::size_t copies_max = 64;
+  static constexpr std::size_t ahead_max = 1 << 24;  // ops times sorts of devices
 
   void look_up_last_readers() {
     last_reader_.assign(r_.graph.size(), 0);
@@ -125,6 +126,7 @@ class Heft {
   void look_ahead(std::size_t first, std::size_t last) {
     const auto devices = static_cast<double>(r_.machine.devices.size());
     const std::size_t sorts = search_->sort_count();
+    if ((last - first) * sorts > ahead_max) return;
     ahead_.assign((last - first) * sorts, 0);
     std::vector<double> by_sort(sorts);
     for (std::size_t i = last; i-- > first;) {
@@ -166,6 +168,7 @@ class Heft {
     std::vector<Ranked> order = upward_ranks(first, last);
     std::stable_sort(order.begin(), order.end(),
                      [](const Ranked& a, const Ranked& b) { return a.rank > b.rank; });
+    ahead_.clear();
     if (sight_ == Sight::ahead && search_->sort_count() > 1) look_ahead(first, last);
     for (const Ranked& next : order) place_one(next.position, first);
   }

@@ -64,6 +64,11 @@ PlacementRequest first_of(const PlacementRequest& request, std::size_t ops) {
 
 // What may take the place of HEFT's. Empty: there is no such placement.
 using Place = std::vector<DeviceId> (*)(const PlacementRequest&);
+struct Shorter {
+  Duration time;
+  Place place;
+  std::vector<DeviceId> devices;  // of the first ops
+};
 constexpr Place others[] = {
     [](const PlacementRequest& r) { return heft_schedule(r, Sight::ahead).devices; },
     [](const PlacementRequest& r) { return on_one_device(r).value_or(std::vector<DeviceId>()); },
@@ -83,16 +88,17 @@ std::vector<DeviceId> shortest_placement(const PlacementRequest& request) {
   const Duration by_heft = schedule.makespan(heft.devices);
   if (heft.is_fastest && !is_clearly_longer(by_heft, expected)) return std::move(heft.devices);
   const PlacementRequest first = first_of(request, schedule.size());
-  std::vector<std::pair<Duration, Place>> shorter;
+  std::vector<Shorter> shorter;
   for (const Place place : others) {
-    const std::vector<DeviceId> placement = place(first);
-    if (placement.empty()) continue;
-    const Duration time = schedule.makespan(placement);
-    if (is_clearly_longer(by_heft, time)) shorter.emplace_back(time, place);
+    std::vector<DeviceId> devices = place(first);
+    if (devices.empty()) continue;
+    const Duration time = schedule.makespan(devices);
+    if (is_clearly_longer(by_heft, time)) shorter.push_back({time, place, std::move(devices)});
   }
-  std::ranges::stable_sort(shorter, {}, &std::pair<Duration, Place>::first);
-  for (const auto& [time, place] : shorter) {
-    std::vector<DeviceId> placement = place(request);
+  std::ranges::stable_sort(shorter, {}, &Shorter::time);
+  for (auto& [time, place, of_first] : shorter) {
+    std::vector<DeviceId> placement =
+        of_first.size() == request.ops.size() ? std::move(of_first) : place(request);
     if (surely_fits(request, placement)) return placement;
   }
   return std::move(heft.devices);

@@ -10,9 +10,9 @@
 namespace troupe {
 
 // HEFT's placement, unless another one is clearly shorter: HEFT's that looks ahead, or a simple one
-// (simple_placements.hpp). What each takes, ContendedSchedule says, of the first ops. Others are
-// looked at only if HEFT's will take clearly longer than HEFT thinks, or has ops on other devices
-// than those that are fastest for them.
+// (simple_placements.hpp). What each takes, ContendedSchedule says, of the first ops, as if these
+// were all. Others are looked at only if HEFT's will take clearly longer than HEFT thinks, or has
+// ops on other devices than those that are fastest for them.
 std::vector<DeviceId> shortest_placement(const PlacementRequest& request);
 
 }  // namespace troupe

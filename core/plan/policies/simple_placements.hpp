@@ -23,7 +23,8 @@ enum class Follow : std::uint8_t {
 // Ops that read nothing are cut into runs, one for each device in the machine's order, of as much
 // work as its speed makes up of that of all. Other ops follow what they read; of the owners, each
 // counts with the bytes of its tensor divided by the tensor's readers. Where that leaves a choice,
-// the device with the least work so far gets the op. O(n log devices) for n ops and inputs.
+// the device with the least work so far gets the op. O(n (log devices + m)) for n ops and inputs
+// that are in up to m memories for an op.
 std::vector<DeviceId> in_blocks(const PlacementRequest& request, Follow follow);
 
 }  // namespace troupe

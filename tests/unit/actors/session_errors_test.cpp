@@ -22,6 +22,17 @@ using testing::check_error;
 BOOST_AUTO_TEST_SUITE(session_errors)
 namespace {
 
+// Calls a function at the end of its scope, also if that is left by an exception.
+class AtEnd {
+ public:
+  explicit AtEnd(std::function<void()> what) : what_(std::move(what)) {}
+  AtEnd(const AtEnd&) = delete;
+  ~AtEnd() { what_(); }
+
+ private:
+  const std::function<void()> what_;
+};
+
 const std::string this_file = "session_errors_test.cpp";
 const Shape square{2, 2};
 
@@ -155,11 +166,31 @@ BOOST_AUTO_TEST_CASE(the_clock_starts_though_other_threads_never_stop_calling) {
     const Tensor x = s.zeros(square);
     while (!is_over) matmul(x, x);
   });
-  for (int i = 0; i < 5; ++i) s.measure("measured", [&] { s.zeros(square); });
-  is_over = true;
+  {
+    const AtEnd end([&] { is_over = true; });
+    for (int i = 0; i < 5; ++i) s.measure("measured", [&] { s.zeros(square); });
+  }
   calls.wait();
   s.wait_all();
   BOOST_TEST(s.report().scenarios.size() == 5U);
+}
+
+// So many that the session forgets what calls look like, for which callers wait as well.
+BOOST_AUTO_TEST_CASE(one_thread_measures_while_others_make_calls_that_all_differ) {
+  Session s(testing::session_machine());
+  constexpr int many = 100'000;
+  std::atomic<int> number = 0;
+  const auto call_many = [&] {
+    while (number < many) s.constant({2}, number++, DType::f64);
+  };
+  const auto one = std::async(std::launch::async, call_many);
+  const auto other = std::async(std::launch::async, call_many);
+  std::size_t measured = 0;
+  {
+    const AtEnd end([&] { number = many; });
+    for (; number < many; ++measured) s.measure("measured", [&] { s.zeros(square); });
+  }
+  BOOST_TEST(s.report().scenarios.size() == measured);
 }
 
 BOOST_AUTO_TEST_CASE(the_report_may_be_read_while_another_thread_measures) {

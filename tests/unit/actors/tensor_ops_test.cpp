@@ -200,7 +200,6 @@ BOOST_AUTO_TEST_CASE(a_mean_is_the_sum_divided_by_the_extent) {
              boost::test_tools::per_element());
 }
 
-// In place or not, and with one tensor as two of the inputs.
 BOOST_AUTO_TEST_CASE(without_an_axis_a_reduction_is_over_all_elements) {
   Session s(one_device());
   const Tensor x = s.tensor({4.0, -2.0, 3.0, 1.0, 7.0, 5.0}, {3, 1, 2});
@@ -216,6 +215,7 @@ BOOST_AUTO_TEST_CASE(without_an_axis_a_reduction_is_over_all_elements) {
   BOOST_CHECK_THROW(mean(s.arange(5)), Error);
 }
 
+// In place or not, and with one tensor as two of the inputs.
 BOOST_AUTO_TEST_CASE(index_add_leaves_tensors_that_have_handles_as_they_are) {
   Session s(one_device());
   using Integers64 = std::vector<std::int64_t>;

@@ -66,6 +66,12 @@ BOOST_AUTO_TEST_CASE(lists_of_outputs_are_read_element_by_element) {
   BOOST_TEST(graph.name(run.saves[3].ops.at(0)) == "h.sum[1]");
 }
 
+BOOST_AUTO_TEST_CASE(a_list_is_saved_by_its_name_alone) {
+  BOOST_TEST(
+      error_of_tasks("tasks: {h: {op: half, in: x, repeat: 3}}\nsave: {'h[*]': 'h-{i}.npy'}\n")
+          .starts_with("run.yaml:4:8: 'h[*]' is no name of a tensor; write 'h': a list is"));
+}
+
 BOOST_AUTO_TEST_CASE(an_output_that_is_not_there_is_refused_with_those_that_are) {
   BOOST_TEST(error_of_tasks("tasks: {h: {op: half, in: x}, a: {op: relu, in: h.twize}}\n") ==
              "run.yaml:3:49: 'a' reads 'h.twize', which is no tensor or task; did you mean "

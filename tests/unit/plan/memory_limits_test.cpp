@@ -130,13 +130,16 @@ BOOST_AUTO_TEST_CASE(the_host_must_have_room_for_all_tensors_held_at_once_in_who
                [&] { plan(g, small_gpu(64), {.ram_bytes = 23 * kib}); });
 }
 
-BOOST_AUTO_TEST_CASE(storage_takes_none_of_the_hosts_memory) {
+BOOST_AUTO_TEST_CASE(storage_takes_none_of_the_hosts_memory_but_in_a_rehearsal) {
   SmallGraph g;
   const OpId x = g.work("x", 1, {}, on(gpu0), 8 * kib);
   g.copy("copy", x, to(MemoryId{1}));
   Machine machine = small_gpu(64);
   machine.memories[1].kind = MemoryKind::storage;
   plan(g, machine, {.ram_bytes = 8 * kib});
+  plan(g, machine, {.ram_bytes = 16 * kib, .has_storage_in_ram = true});
+  expect_error(ErrorKind::usage, "needs 16 KiB of this host's memory at once",
+               [&] { plan(g, machine, {.ram_bytes = 15 * kib, .has_storage_in_ram = true}); });
 }
 
 // Results that are kept until the end of the run count towards the host's memory.

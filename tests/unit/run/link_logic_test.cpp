@@ -142,6 +142,17 @@ BOOST_AUTO_TEST_CASE(a_fair_link_moves_as_many_small_chunks_in_a_turn_as_make_a_
     logic.check_invariants();
   }
   BOOST_TEST(order == (Items{0, 0, 1, 0, 1}));
+
+  LinkLogic ahead(self, Sharing::fair, {.depth = 8}, two_pages);
+  ahead.on_share(make_share(self, {pages(3), large}, 0, true));
+  order.clear();
+  while (const LinkLogic::Start* const chunk = ahead.next()) {
+    order.push_back(chunk->item);
+    ahead.on_started(chunk->slot, Instant{});
+    ahead.on_issued(chunk->slot);
+    ahead.check_invariants();
+  }
+  BOOST_TEST(order == (Items{0, 0, 1, 0, 1}));
 }
 
 BOOST_AUTO_TEST_CASE(directions_do_not_wait_for_each_other) {
