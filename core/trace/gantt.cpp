@@ -114,6 +114,7 @@ std::vector<RowLoad> tracks_of(const ScenarioReport& scenario) {
     if (use.kind == ResourceUse::Kind::device) devices.insert(use.name);
   }
   std::vector<RowLoad> tracks;
+  tracks.reserve(scenario.timeline.tracks.size());
   for (const Track& track : scenario.timeline.tracks) {
     tracks.push_back({.is_device = devices.contains(track.resource)});
   }

@@ -100,6 +100,7 @@ void append_heading(std::string& out, const Report& report, std::size_t first, s
 // At most table_rows_max, in their original order.
 std::vector<Row> busiest(const std::vector<Row>& rows) {
   std::vector<RowLoad> loads;
+  loads.reserve(rows.size());
   for (const Row& r : rows) loads.push_back({r.busy_ns, r.is_device});
   std::vector<Row> chosen;
   for (const std::uint32_t i : busiest_rows(loads, table_rows_max)) chosen.push_back(rows[i]);
