@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 
 namespace troupe {
@@ -89,7 +90,8 @@ std::vector<DeviceId> shortest_placement(const PlacementRequest& request) {
   if (heft.is_fastest && !is_clearly_longer(by_heft, expected)) return std::move(heft.devices);
   const PlacementRequest first = first_of(request, schedule.size());
   std::vector<Shorter> shorter;
-  for (const Place place : others) {
+  // Where all are on the fastest devices, looking ahead would change little.
+  for (const Place place : std::span(others).subspan(heft.is_fastest ? 1 : 0)) {
     std::vector<DeviceId> devices = place(first);
     if (devices.empty()) continue;
     const Duration time = schedule.makespan(devices);
