@@ -8,10 +8,10 @@
 #include "core/backend/usable_gpus.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
+#include "core/config/values.hpp"
 #include "core/network/acceptor.hpp"
 #include "core/network/host_port.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -26,13 +26,8 @@ namespace {
 
 // Devices get it in front of their own names: "left.cpu0".
 void check_name(const std::string& name) {
-  const auto begins = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
-  const bool is_plain = std::all_of(name.begin(), name.end(), [&](char c) {
-    return begins(c) || (c >= '0' && c <= '9') || c == '-';
-  });
-  if (name.empty() || (is_plain && begins(name.front()) && name != "network")) return;
+  const bool is_plain = is_identifier(name) && name.find('.') == std::string::npos;
+  if (name.empty() || (is_plain && name != "network")) return;
   throw usage_error(fmt::format("'{}' can't be the name of a node", shortened(name)),
                     name == "network"
                         ? "that is the name of what joins nodes: choose another"

@@ -40,13 +40,14 @@ struct TwoDevices {
   int streams = 1;
   Duration latency{0};
   std::uint64_t size_bytes = 1 << 30;
+  double flops[2] = {1e9, 1e9};
 };
 inline Machine two_devices(const TwoDevices& options = {}) {
   SmallMachine m;
   const MemoryId a = m.memory("a", options.size_bytes);
   const MemoryId b = m.memory("b", options.size_bytes);
-  m.device("dev0", a, options.streams);
-  m.device("dev1", b);
+  m.device("dev0", a, options.streams, options.flops[0]);
+  m.device("dev1", b, 1, options.flops[1]);
   m.link("link", a, b, options.latency);
   return m.machine;
 }

@@ -98,7 +98,7 @@ class DeviceSearch {
   Duration shortest_ = longest_duration;    // of all ops
   std::vector<std::uint32_t> row_of_;       // by device
   std::vector<std::uint32_t> sort_of_;      // by row
-  std::vector<std::uint32_t> row_of_sort_;  // one of its rows
+  std::vector<std::uint32_t> row_of_sort_;  // by sort: one of its rows
   std::vector<Listed> listed_;
   std::vector<std::uint32_t> first_at_;                // by position in the tree: in listed_
   std::vector<std::vector<std::uint32_t>> positions_;  // by row: of its devices, in the tree

@@ -26,13 +26,7 @@ constexpr DeviceId slow{1};
 
 // fast (1 FLOP/ns) ── link (1 byte/ns) ── slow (0.5 FLOP/ns)
 Machine fast_and_slow() {
-  SmallMachine m;
-  const MemoryId a = m.memory("a");
-  const MemoryId b = m.memory("b");
-  m.device("fast", a, 1, 1e9);
-  m.device("slow", b, 1, 5e8);
-  m.link("link", a, b);
-  return m.machine;
+  return testing::two_devices({.flops = {1e9, 5e8}});
 }
 
 struct Request {

@@ -232,16 +232,10 @@ BOOST_AUTO_TEST_CASE(the_one_device_is_the_soonest_and_of_equal_ones_that_with_t
 
 // x is with a slow device. Each of ten ops ends there 200 ns sooner than x comes to the fast one.
 BOOST_AUTO_TEST_CASE(ops_that_follow_each_other_go_together_to_a_faster_device) {
-  SmallMachine m;
-  const MemoryId near = m.memory("near");
-  const MemoryId far = m.memory("far");
-  m.device("slow", near, 1, 1e9);
-  m.device("fast", far, 1, 1e10);
-  m.link("link", near, far);
   SmallGraph g;
   OpId x = g.work("x", 1, {}, on(DeviceId{0}), 400);
   for (int i = 0; i < 10; ++i) x = g.work("next", 200, {x}, {}, 400);
-  Case c(g.graph, m.machine);
+  Case c(g.graph, testing::two_devices({.flops = {1e9, 1e10}}));
   Devices wanted(11, DeviceId{1});
   wanted[0] = DeviceId{0};
   BOOST_TEST((c.by_heft() == Devices(11, DeviceId{0})));
