@@ -78,8 +78,7 @@ ReplicaId SessionTensors::give(const ReplicaSpec& spec, std::span<const TensorTy
   }
   const ReplicaId replica = store_.install({&spec, 1}, types);
   if (has_values && store_.take_over(replica, values)) return replica;
-  const bool is_aligned = reinterpret_cast<std::uintptr_t>(values.get()) % kernel_alignment == 0;
-  if (has_values && adopts && is_aligned && is_host_ram(machine_, spec.memory)) {
+  if (has_values && adopts && is_host_ram(machine_, spec.memory)) {
     store_.adopt(replica, std::move(values));
     return replica;
   }

@@ -102,8 +102,8 @@ class MemoryStore {
   // the replica's buffer from now on. Returns whether they are.
   bool take_over(ReplicaId r, const std::shared_ptr<const std::byte>& values);
   // In place of acquire(): the replica, which must be in RAM, has these values where they are. They
-  // must not change, and be aligned to kernel_alignment. The pointer is dropped when the replica is
-  // freed, on whichever thread does that, or with the store. Needs Backing::buffers.
+  // must not change. The pointer is dropped when the replica is freed, on whichever thread does
+  // that, or with the store. Needs Backing::buffers.
   void adopt(ReplicaId r, std::shared_ptr<const std::byte> values);
   // Copies values into a replica that is held, from byte `offset` of the tensor on; the part that
   // begins at 0 must come first. Blocks. Throws a run Error if a file can't be written. Needs

@@ -77,6 +77,7 @@ struct TensorView {
 };
 
 struct CpuCall {
+  // Mostly aligned to kernel_alignment; those that a program lends are aligned to their elements.
   std::span<const ConstTensorView> inputs;
   // Aligned to kernel_alignment, and uninitialised; or the buffer of input OpKind::in_place_of; or
   // what OpKind::existing returned.
@@ -124,7 +125,7 @@ struct FurtherOutput {
 struct OpKind {
   static constexpr std::size_t further_outputs_max = 65'535;
 
-  std::string_view name;
+  std::string_view name;  // a letter or _, then letters, digits, '_', '.' and '-'; if given, any
   std::string_view summary = {};  // one line, for listings
   InputCount inputs = 0;          // `2`, or `{0, 64}` for any number from 0 to 64
   std::vector<AttrSpec> attrs = {};

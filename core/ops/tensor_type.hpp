@@ -33,7 +33,8 @@ constexpr std::string_view to_string(DType t) {
   return number < dtype_names.size() ? dtype_names[number] : "no element type";
 }
 
-// Tensors in memory begin at multiples of a cache line, in bytes. Kernels rely on it.
+// Tensors in memory begin at multiples of a cache line, in bytes. Those that a program lends to a
+// session begin at any element.
 constexpr std::uint64_t kernel_alignment = 64;
 
 // Of what an Extent is made: of types whose values int64 holds all, and of std::size_t.
