@@ -343,8 +343,8 @@ void Session::save(const std::filesystem::path& file, const std::map<std::string
   });
 }
 
-void Session::wait_all() {
-  core({}).wait_all();
+void Session::wait_all(CallSite where) {
+  core(where).wait_all(where);
 }
 
 void Session::wait(std::string_view device, CallSite where) {

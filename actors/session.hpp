@@ -168,7 +168,8 @@ class [[nodiscard]] DeviceScope {
 //
 // Any thread may call any function. A call throws a usage Error, with the caller's file and line,
 // if its inputs don't fit. If an op fails, no further op starts, and every later wait, read or call
-// throws an Error that names the op, its device and the line that called it.
+// throws an Error that names the op, its device and the line that called it; those that are made
+// later say that the session has ended with it.
 class Session {
  public:
   // This machine: a CPU device with a memory for each NUMA node: cpu0 with mem0, and so on. Or the
@@ -246,11 +247,10 @@ class Session {
   // not change until `deleter` is called. That is when the tensor is freed; at the latest when the
   // session ends, which waits for what reads them; also if the session fails, or this call throws.
   // It is called once, on any thread; it must not throw, nor use the session.
-  // The elements are copied, and the deleter is called soon, if they don't begin at a multiple of
-  // 64 bytes, which kernels rely on; if the memory of the scope's device, or else the first one of
-  // the machine, is storage or on a node; or if the session computes no values. A GPU gets them as
-  // with tensor(), and the deleter is called when it has them. Throws a usage Error if their number
-  // isn't that of the shape.
+  // The elements are copied, and the deleter is called soon, if the memory of the scope's device,
+  // or else the first one of the machine, is storage or on a node; or if the session computes no
+  // values. A GPU gets them as with tensor(), and the deleter is called when it has them. Throws a
+  // usage Error if their number isn't that of the shape.
   Tensor adopt(std::span<const float> elements, const Shape& shape, std::function<void()> deleter,
                CallSite where = CallSite::here());
   Tensor adopt(std::span<const double> elements, const Shape& shape, std::function<void()> deleter,
@@ -280,7 +280,7 @@ class Session {
 
   // Blocks until all that was called before has been carried out. Throws the session's Error if it
   // has failed.
-  void wait_all();
+  void wait_all(CallSite where = CallSite::here());
   // The same for what was called before and is computed by this device: by the calls' scope, or by
   // the placement policy. Throws a usage Error if the machine has no such device.
   void wait(std::string_view device, CallSite where = CallSite::here());

@@ -158,8 +158,12 @@ Tensor load_from(SessionCore& session, const std::filesystem::path& file, std::s
   std::shared_ptr<const std::byte> values = stored.values->existing();
   if (values == nullptr) values = session.buffer_to_give(place.first(), bytes);
   if (values == nullptr) {
-    const std::shared_ptr<std::byte[]> copy(new std::byte[bytes]);
-    values = {copy, copy.get()};
+    try {
+      const std::shared_ptr<std::byte[]> copy(new std::byte[bytes]);
+      values = {copy, copy.get()};
+    } catch (const std::bad_alloc&) {
+      throw too_little_memory(bytes, where);
+    }
   }
   stored.values->read(0, {const_cast<std::byte*>(values.get()), bytes});
   return give(session, place, stored.type, std::move(values), true, where);

@@ -26,6 +26,21 @@ std::uint64_t next_number() {
   return ++last;
 }
 
+// For so many values more, in steps that double, as push_back() makes it.
+template <class T>
+void make_room(std::vector<T>& values, std::size_t more) {
+  if (values.capacity() - values.size() >= more) return;
+  values.reserve(std::max(2 * values.capacity(), values.size() + more));
+}
+
+// What those learn who call when others have had the error already.
+Error ended_with(const Error& failure, CallSite where) {
+  std::string remedy = failure.remedy().empty() ? "" : failure.remedy() + "; ";
+  remedy += "the session has ended with this error";
+  if (where.line != 0) remedy += fmt::format(", before {}:{}", where.file, where.line);
+  return Error(failure.kind(), failure.place(), failure.problem(), remedy + ": make another one");
+}
+
 OpRegistry with_given(OpRegistry ops) {
   ops.add(given_op());
   return ops;
@@ -157,6 +172,7 @@ std::uint32_t SessionCore::place_number(CallSite where) {
   }
   const std::uint64_t key =
       mix(std::bit_cast<std::uintptr_t>(where.file)) ^ static_cast<std::uint32_t>(where.line);
+  make_room(places_, 1);  // first: the number must not be known without its place
   const auto [known, is_new] =
       place_numbers_.try_emplace(key, static_cast<std::uint32_t>(places_.size()));
   if (is_new) places_.push_back(where);
@@ -192,21 +208,22 @@ Tensor SessionCore::call(Call call, CallSite where, std::vector<Tensor>* further
                       "give tensors that this session has made");
   }
   const Signature* signature = nullptr;
+  std::uint32_t line = 0;
   try {
     signature = &signatures_.find({.kind = call.kind,
                                    .placement = call.placement,
                                    .attrs = std::move(call.attrs),
                                    .declared = call.declared},
                                   call.inputs);
+    line = place_number(where);
+    reserve_calls(*signature, call.inputs.size(), further);
   } catch (const Error& error) {
     throw error.at(where.place());
   } catch (const std::bad_alloc&) {
     throw run_error("this host has not enough memory for one more call", "keep fewer tensors")
         .at(where.place());
   }
-  if (signature->further > 0) reserve_calls(*signature, call.inputs.size(), further);
   const std::size_t logged = log_.size();
-  const std::uint32_t line = place_number(where);
   TensorState* made = log_call(*signature, call.inputs, line);
   made->given = std::move(call.given);
   made->is_adopted = call.adopts;
@@ -221,22 +238,20 @@ Tensor SessionCore::call(Call call, CallSite where, std::vector<Tensor>* further
   return Tensor(made);
 }
 
-// So that the calls for the outputs of one op come together or not at all.
+// So that no call is logged in part, and the calls for the outputs of one op come together.
 void SessionCore::reserve_calls(const Signature& signature, std::size_t inputs,
                                 std::vector<Tensor>* further) {
-  const auto reserve = [](auto& values, std::size_t more) {
-    if (values.capacity() < values.size() + more) values.reserve(2 * (values.size() + more));
-  };
-  reserve(log_.calls, std::size_t{1} + signature.further);
-  reserve(log_.inputs, inputs + signature.further);
-  if (further != nullptr) reserve(*further, signature.further);
+  make_room(log_.calls, std::size_t{1} + signature.further);
+  make_room(log_.inputs, inputs + signature.further);
+  if (further != nullptr) make_room(*further, signature.further);
+  states_.reserve(std::size_t{1} + signature.further, *this);
 }
 
 // The result has two uses: a handle, and the log.
 TensorState* SessionCore::log_call(const Signature& signature, std::span<TensorState* const> inputs,
                                    std::uint32_t line) {
   references_.fetch_add(1, std::memory_order_relaxed);
-  TensorState* const made = states_.make(*this);
+  TensorState* const made = states_.make();
   made->type = signature.output;
   made->number = ++called_;
   made->is_adopted = false;
@@ -271,8 +286,14 @@ const TensorType& SessionCore::type(const TensorState& tensor, CallSite where) c
   return signatures_.type(tensor.type);
 }
 
-void SessionCore::fail(const Error& failure) {
-  if (!failure_) failure_ = failure;  // the first
+Error SessionCore::as_error(const std::exception& error) {
+  if (const auto* const known = dynamic_cast<const Error*>(&error)) return *known;
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return std::move(no_memory_);
+  return run_error(error.what());
+}
+
+void SessionCore::fail(Error failure) {
+  if (!failure_) failure_ = std::move(failure);  // the first
   drop_calls(handing_out_);
   drop_calls(log_);
   has_news_ = true;  // tensors were dropped
@@ -302,10 +323,10 @@ void SessionCore::check_not_failed(CallSite where) {
                       "keep the session as long as you use its tensors");
   }
   if (!failure_ && !engine_->has_lost_node()) return;
-  is_failure_told_ = true;
+  const bool was_told = std::exchange(is_failure_told_, true);
   if (!failure_ && is_busy_) throw engine_->loss();  // the thread will find out
   if (!failure_) fail(engine_->loss());
-  throw *failure_;
+  throw was_told ? ended_with(*failure_, where) : *failure_;
 }
 
 bool SessionCore::await(Lock& lock, Waiter waiter, CallSite where,
@@ -325,6 +346,10 @@ bool SessionCore::await(Lock& lock, Waiter waiter, CallSite where,
   }
   std::erase(waiters_, &waiter);
   if (waiter.is_done && is_closing_) return true;  // the engine may be gone
+  if (failure_) {
+    is_failure_told_ = true;
+    throw *failure_;
+  }
   check_not_failed(where);
   return waiter.is_done;
 }
@@ -365,9 +390,9 @@ void SessionCore::wait(DeviceId device, CallSite where) {
   await(lock, {.call = called_, .device = device}, where);
 }
 
-void SessionCore::wait_all() {
-  Lock lock = lock_for({});
-  await(lock, {.call = called_}, {});
+void SessionCore::wait_all(CallSite where) {
+  Lock lock = lock_for(where);
+  await(lock, {.call = called_}, where);
 }
 
 SessionCore::Values SessionCore::values(TensorState& tensor, DType dtype, CallSite where) {
@@ -457,8 +482,7 @@ const ScenarioReport& SessionCore::measure(std::string_view name, const std::fun
         let_thread(lock, [this] { engine_->begin_measure(); });
       } catch (const std::exception& error) {  // what is in use may have old numbers in part
         wait_until_idle(lock);
-        const auto* const known = dynamic_cast<const Error*>(&error);
-        fail(known != nullptr ? *known : run_error(error.what()));
+        fail(as_error(error));
         check_not_failed(where);
       }
       hold_calls(false);

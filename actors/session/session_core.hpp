@@ -78,7 +78,7 @@ class SessionCore final : private TensorExchange {
   void wait(const TensorState& tensor, CallSite where);
   bool wait_for(TensorState& tensor, Duration timeout, CallSite where);
   void wait(DeviceId device, CallSite where);
-  void wait_all();
+  void wait_all(CallSite where);
   // The values of a tensor. There must be a handle of it as long as the object exists.
   class Values {
    public:
@@ -150,7 +150,9 @@ class SessionCore final : private TensorExchange {
   static bool is_full(const CallLog& log) {
     return log.size() >= log_calls_max || log.copied_bytes >= log_bytes_max;
   }
-  void fail(const Error& failure);
+  // The error itself, or one with its words; for want of memory, no_memory_, which takes none.
+  Error as_error(const std::exception& error);
+  void fail(Error failure);
   void drop_calls(CallLog& log);
   // Throws a usage Error once the session ends: then the engine may be gone.
   void check_not_failed(CallSite where);
@@ -182,6 +184,7 @@ class SessionCore final : private TensorExchange {
   const OpKindId given_;
   const bool has_virtual_time_;
   bool has_values_ = false;  // from the constructor on
+  Error no_memory_ = run_error("this host has not enough memory to go on", "keep fewer tensors");
 
   mutable std::mutex mutex_;
   std::condition_variable for_thread_;
@@ -209,7 +212,7 @@ class SessionCore final : private TensorExchange {
   bool holds_calls_ = false;                  // they wait while the clock starts, or stops
 
   LastHeader last_header_;
-  TensorStates states_;  // of which the mutex guards make()
+  TensorStates states_;  // of which the mutex guards reserve() and make()
   std::atomic<std::size_t> references_ = 1;
   std::unique_ptr<SessionEngine> engine_;
   std::optional<CallCheck> check_;  // of the engine's setting

@@ -114,17 +114,15 @@ void SessionCore::step(Lock& lock, bool hands_out, bool lets_time_pass) {
     engine_->retire();
     if (!has_failed) engine_->hand_out(handing_out_);
     if (!has_failed && engine_->has_failed()) failure = engine_->failure();
-  } catch (const Error& error) {  // of planning
-    failure = error;
-  } catch (const std::exception& error) {  // no memory, say
-    failure = run_error(error.what());
+  } catch (const std::exception& error) {  // of planning, or for want of memory
+    failure = as_error(error);
   } catch (...) {
     failure = run_error("an op kind threw something that is no std::exception");
   }
   lock.lock();
   is_busy_ = false;
   for (Errand* const errand : errands) errand->is_done = true;
-  if (failure) fail(*failure);
+  if (failure) fail(std::move(*failure));
 }
 
 }  // namespace troupe

@@ -23,17 +23,22 @@ bool push(std::atomic<TensorState*>& list, TensorState& state) {
 
 }  // namespace
 
-TensorState* TensorStates::make(SessionCore& session) {
+void TensorStates::make_room(std::size_t count, SessionCore& session) {
   if (free_ == nullptr) free_ = returned_.exchange(nullptr);
-  if (free_ == nullptr) {
+  std::size_t found = 0;
+  for (const TensorState* s = free_; s != nullptr && found < count; s = s->next) ++found;
+  if (found == count) return;
+  const auto put = [this](TensorState& state) { state.next = std::exchange(free_, &state); };
+  for (TensorState* s = returned_.exchange(nullptr); s != nullptr; ++found) {
+    put(*std::exchange(s, s->next));
+  }
+  for (; found < count; found += slab_states) {
     slabs_.push_back(std::make_unique<TensorState[]>(slab_states));
     for (std::size_t i = 0; i < slab_states; ++i) {
-      TensorState& state = slabs_.back()[i];
-      state.session = &session;
-      state.next = std::exchange(free_, &state);
+      slabs_.back()[i].session = &session;
+      put(slabs_.back()[i]);
     }
   }
-  return std::exchange(free_, free_->next);
 }
 
 bool TensorStates::drop(TensorState& tensor) {

@@ -1,5 +1,6 @@
 // Bad input of sessions: each error says what is wrong, in which line of the program, and what to
 // do.
+#include "tests/support/contains.hpp"
 #include "tests/support/expect_error.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "tests/unit/actors/session_fixture.hpp"
@@ -11,6 +12,7 @@
 #include <functional>
 #include <future>
 #include <iterator>
+#include <string>
 #include <vector>
 
 #include <fcntl.h>
@@ -95,6 +97,25 @@ BOOST_AUTO_TEST_CASE(a_session_that_has_failed_throws_its_first_error_at_every_c
            [&] { s.measure("nothing", [] {}); }}) {
     check_error(use, {"'fail["}, this_file, line);
   }
+}
+
+BOOST_AUTO_TEST_CASE(
+    a_call_after_the_session_has_failed_says_that_it_has_ended_and_before_which_line) {
+  Session s(testing::session_machine());
+  const Tensor x = s.zeros(square);
+  const int line = __LINE__ + 1;
+  s.call("fail", {&x, 1});
+  try {
+    s.wait_all();
+    BOOST_ERROR("nothing was thrown");
+  } catch (const Error& first) {
+    BOOST_TEST(!testing::contains(first.what(), "has ended"), first.what());
+  }
+  const int later = __LINE__ + 1;
+  check_error([&] { x + x; },
+              {"the session has ended with this error, before ",
+               "session_errors_test.cpp:" + std::to_string(later), "make another one"},
+              this_file, line);
 }
 
 BOOST_AUTO_TEST_CASE(a_machine_file_that_is_not_there_or_no_machine_file_is_named) {

@@ -52,6 +52,19 @@ BOOST_AUTO_TEST_CASE(copies_for_which_the_host_has_no_memory_are_an_error_and_th
   BOOST_TEST(s.tensor(elements, x.shape()).read<float>().size() == elements.size());
 }
 
+BOOST_AUTO_TEST_CASE(handles_for_which_the_host_has_no_memory_are_an_error,
+                     *boost::unit_test::precondition(testing::can_limit_addresses)) {
+  Session s(testing::session_machine(), {.mode = Mode::simulate});
+  std::vector<Tensor> held;
+  held.reserve(4'000'000);
+  const testing::AddressSpaceLimit limit(64 << 20);
+  testing::check_error(
+      [&] {
+        while (held.size() < held.capacity()) held.push_back(s.zeros({1}));
+      },
+      {"this host has not enough memory", "keep fewer tensors"});
+}
+
 BOOST_AUTO_TEST_CASE(ops_that_fit_one_after_the_other_may_be_called_together) {
   for (const Mode mode : all_modes) {
     BOOST_TEST_CONTEXT("mode " << static_cast<int>(mode)) {
