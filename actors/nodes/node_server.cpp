@@ -8,7 +8,6 @@
 #include "core/backend/usable_gpus.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
-#include "core/config/values.hpp"
 #include "core/network/acceptor.hpp"
 #include "core/network/host_port.hpp"
 

@@ -115,4 +115,14 @@ std::string shortened(std::string_view text) {
   return std::string(text.substr(0, end)) + "…";
 }
 
+bool is_identifier(std::string_view name) {
+  const auto letter = [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+  };
+  const auto later = [&](char c) {
+    return letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '-';
+  };
+  return !name.empty() && letter(name.front()) && std::all_of(name.begin() + 1, name.end(), later);
+}
+
 }  // namespace troupe

@@ -24,6 +24,9 @@ std::string visible(std::string_view text);
 // Without the blanks at its ends.
 std::string_view trimmed(std::string_view text);
 
+// Whether `name` matches [A-Za-z_][A-Za-z0-9_.-]*.
+bool is_identifier(std::string_view name);
+
 // For messages: at most 60 bytes, cut between characters.
 std::string shortened(std::string_view text);
 

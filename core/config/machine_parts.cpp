@@ -15,9 +15,7 @@
 namespace troupe {
 namespace {
 
-constexpr std::int64_t issue_depth_max = 1024;
 constexpr std::int64_t core_number_max = 65535;
-constexpr std::int64_t gpu_number_max = 63;
 // Smaller chunks would cost mostly overhead, and a simulation has an event for each.
 constexpr std::uint64_t chunk_min_bytes = 4096;
 
@@ -176,7 +174,7 @@ class PartsReader {
     if (const Node* n = find(value, "issue_depth")) {
       check_is_gpu(*n, device, "issue_depth", "its ops aren't issued ahead");
       device.issue_depth =
-          static_cast<int>(read_integer(*n, of_device("issue_depth"), 1, issue_depth_max));
+          static_cast<int>(read_integer(*n, of_device("issue_depth"), 1, Device::issue_depth_max));
     }
     if (const Node* n = find(value, "launch")) {
       device.launch = read_duration(*n, of_device("launch"));
@@ -188,7 +186,7 @@ class PartsReader {
     if (const Node* n = find(value, "cores")) read_cores(*n, of_device("cores"), device);
     if (const Node* n = find(value, "gpu")) {
       check_is_gpu(*n, device, "gpu", "`gpu` numbers GPUs");
-      device.gpu = static_cast<int>(read_integer(*n, of_device("gpu"), 0, gpu_number_max));
+      device.gpu = static_cast<int>(read_integer(*n, of_device("gpu"), 0, Device::gpu_number_max));
     }
     if (const Node* n = find(value, "tf32")) {
       check_is_gpu(*n, device, "tf32", "TF32 is a format of GPUs");

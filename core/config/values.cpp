@@ -169,16 +169,6 @@ DType read_dtype(const Node& node, std::string_view what) {
   return static_cast<DType>(read_choice(node, what, dtype_names));
 }
 
-bool is_identifier(std::string_view name) {
-  const auto letter = [](char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
-  };
-  const auto later = [&](char c) {
-    return letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '-';
-  };
-  return !name.empty() && letter(name.front()) && std::all_of(name.begin() + 1, name.end(), later);
-}
-
 void expect_identifier(const Node& key, std::string_view what) {
   if (is_identifier(key.text)) return;
   throw usage_error(key.place(), fmt::format("{} can't be named {}", what, describe(key)),

@@ -44,8 +44,6 @@ DType read_dtype(const Node& node, std::string_view what);
 std::size_t read_choice(const Node& node, std::string_view what,
                         std::span<const std::string_view> choices);
 
-// Whether `name` matches [A-Za-z_][A-Za-z0-9_.-]*.
-bool is_identifier(std::string_view name);
 // Checks that a key is an identifier; `what` as in "a task".
 void expect_identifier(const Node& key, std::string_view what);
 

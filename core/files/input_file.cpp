@@ -52,9 +52,10 @@ InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
     if (fd_ >= 0) close(fd_);
     if (error == ENOENT || error == ENOTDIR)
       throw refuse("there is no such file", "check the path");
-    throw refuse(
-        fmt::format("the file can't be read ({})", system_message(error)),
-        error == EMFILE ? "raise the limit of open files (ulimit -n)" : "check its permissions");
+    throw refuse(fmt::format("the file can't be read ({})", system_message(error)),
+                 error == EMFILE ? "raise the limit of open files (ulimit -n)"
+                 : error == ELOOP || error == ENAMETOOLONG ? "check the path"
+                                                           : "check its permissions");
   }
   if (!S_ISREG(status.st_mode)) {
     close(fd_);

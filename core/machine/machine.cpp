@@ -115,11 +115,17 @@ void check_machine(const Machine& machine) {
                         fmt::format("the device '{}' has {} streams", device.name, device.streams),
                         fmt::format("give it 1 to {}", Device::streams_max));
     }
-    if (device.issue_depth < 0) {
+    if (device.issue_depth < 0 || device.issue_depth > Device::issue_depth_max) {
       throw usage_error(
           device.place,
           fmt::format("the device '{}' has an issue depth of {}", device.name, device.issue_depth),
-          "give a number above 0, or 0 for what suits the device");
+          fmt::format("give it 1 to {}, or 0 for what suits the device", Device::issue_depth_max));
+    }
+    if (device.gpu < -1 || device.gpu > Device::gpu_number_max) {
+      throw usage_error(
+          device.place, fmt::format("the device '{}' is GPU {}", device.name, device.gpu),
+          fmt::format("give it 0 to {}, or -1 for the next one in the machine's order",
+                      Device::gpu_number_max));
     }
     check_rates(device);
   }

@@ -19,6 +19,8 @@ std::string_view to_string(DeviceKind k);
 
 struct Device {
   static constexpr int streams_max = 1024;
+  static constexpr int issue_depth_max = 1024;
+  static constexpr int gpu_number_max = 63;
 
   std::string name;
   DeviceKind kind = DeviceKind::cpu;

@@ -1,6 +1,7 @@
 #include "core/ops/registry.hpp"
 
 #include "core/base/error.hpp"
+#include "core/base/text.hpp"
 #include "core/base/units.hpp"
 #include "core/ops/builtin.hpp"
 
@@ -67,6 +68,10 @@ OpKindId OpRegistry::add(OpKind kind) {
                           ? "an op kind has no name"
                           : fmt::format("there is an op kind '{}' already", kind.name),
                       "give it another name");
+  }
+  if (!kind.is_given && !is_identifier(kind.name)) {  // nobody names what is given
+    throw usage_error(fmt::format("an op kind can't be named '{}'", shortened(kind.name)),
+                      "begin with a letter or _, then use letters, digits, '_', '.' and '-'");
   }
   check_names(kind, "further outputs", kind.further_outputs);
   check_names(kind, "attributes", kind.attrs);

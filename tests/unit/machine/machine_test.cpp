@@ -44,6 +44,22 @@ BOOST_AUTO_TEST_CASE(a_memory_without_a_size_is_refused) {
   testing::expect_error(ErrorKind::usage, "memory 'vram0' has no size", [&] { check_machine(m); });
 }
 
+BOOST_AUTO_TEST_CASE(what_a_machine_file_refuses_of_a_gpu_is_refused_of_a_value) {
+  const auto refused = [](const char* words, const auto& change) {
+    Machine m = host_and_gpu();
+    m.links.clear();
+    for (Memory& memory : m.memories) memory.size_bytes = 1;
+    check_machine(m);
+    change(m.devices.back());
+    testing::expect_error(ErrorKind::usage, words, [&] { check_machine(m); });
+  };
+  refused("has 1025 streams", [](Device& gpu) { gpu.streams = 1025; });
+  refused("has an issue depth of 1025", [](Device& gpu) { gpu.issue_depth = 1025; });
+  refused("has an issue depth of -1", [](Device& gpu) { gpu.issue_depth = -1; });
+  refused("is GPU -2", [](Device& gpu) { gpu.gpu = -2; });
+  refused("is GPU 64", [](Device& gpu) { gpu.gpu = 64; });
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -54,6 +54,9 @@ BOOST_AUTO_TEST_CASE(a_kind_that_makes_no_sense_is_refused) {
     OpRegistry ops = builtin_ops();
     testing::expect_error(ErrorKind::usage, text, [&] { ops.add(kind); });
   };
+  for (const char* const name : {"a b", "a\nb", "9x", "-x"}) {
+    refused("an op kind can't be named '", {.name = name});
+  }
   refused("has no shape rule", {.name = "k", .type = nullptr});
   refused("has no shape rule", {.name = "k", .work = nullptr});
   refused("has no shape rule", {.name = "k", .further_outputs = {{"more", nullptr}}});
