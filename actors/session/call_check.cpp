@@ -64,9 +64,12 @@ void CallCheck::check_bytes(const OpTemplate& op, std::span<const TensorType> ma
   const Memory& memory = machine_.memory(largest);
   const std::string what = to_string(made.front());
   throw usage_error(
-      fmt::format("{} takes {}, and memory '{}' has {}",
+      fmt::format("{} takes {}, and memory '{}' has {}{}",
                   kind.is_given ? what : fmt::format("'{}' makes {}, which", kind.name, what),
-                  format_bytes(bytes), memory.name, format_bytes(memory.size_bytes)),
+                  format_bytes(bytes), memory.name,
+                  memory.size_bytes == 1 ? "no room"  // the least that there can be
+                                         : format_bytes(memory.size_bytes),
+                  memory.size_reason.empty() ? "" : fmt::format(" ({})", memory.size_reason)),
       "make smaller tensors, or place it where there is more memory");
 }
 

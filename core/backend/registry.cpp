@@ -8,6 +8,7 @@
 #include "core/backend/rehearsed/rehearsed_backend.hpp"
 #include "core/backend/simulated/simulated_backend.hpp"
 #include "core/base/error.hpp"
+#include "core/machine/discover.hpp"
 #include "core/memory/host_space.hpp"
 
 #include <algorithm>
@@ -46,25 +47,37 @@ const Device* other_owner(const Machine& machine, const Device& gpu) {
   return is_same ? nullptr : owner;
 }
 
+struct Refusal {
+  std::string problem;
+  std::string remedy;
+};
+
 // Why a GPU of a machine can't be used here.
-std::string why_no_gpu(const Machine& machine, const Device& gpu) {
+Refusal why_no_gpu(const Machine& machine, const Device& gpu) {
+  const std::string remedy = stand_in_remedy(machine, gpu);
   if (owning_gpu(machine, gpu.memory) == nullptr) {
-    return fmt::format("its memory {} is the host's, where it can't compute in a real run",
-                       machine.memory(gpu.memory).name);
+    return {fmt::format("its memory {} is the host's, where it can't compute in a real run",
+                        machine.memory(gpu.memory).name),
+            remedy};
   }
   if (const Device* const owner = other_owner(machine, gpu)) {
-    return fmt::format("its memory {} is also that of {}, which is another GPU",
-                       machine.memory(gpu.memory).name, owner->name);
+    return {fmt::format("its memory {} is also that of {}, which is another GPU",
+                        machine.memory(gpu.memory).name, owner->name),
+            "give it a memory of its own, or both the same `gpu`"};
   }
   if (const std::string problem = cuda_problem(); !problem.empty()) {
-    return fmt::format("this machine has none that Troupe can use ({})",
-                       problem.substr(0, problem.find(';')));
+    const Error none = no_usable_gpu({}, {.problem = problem});
+    return {none.problem(),
+            none.remedy().empty() ? remedy : fmt::format("{}; or {}", none.remedy(), remedy)};
   }
   const int count = cuda_gpu_count();
-  if (gpu.gpu >= 0)
-    return fmt::format("this machine has no GPU {}: they are 0 to {}", gpu.gpu, count - 1);
-  return fmt::format("this machine has only {}",
-                     count == 1 ? "one" : fmt::format("{} of them", count));
+  if (gpu.gpu >= 0) {
+    return {fmt::format("this machine has no GPU {}: they are 0 to {}", gpu.gpu, count - 1),
+            remedy};
+  }
+  return {fmt::format("this machine has only {}",
+                      count == 1 ? "one" : fmt::format("{} of them", count)),
+          remedy};
 }
 
 }  // namespace
@@ -87,11 +100,9 @@ const DeviceBackendEntry& choose_backend(Mode mode, const Machine& machine, Devi
   if (const auto* entry = first_fit(device_backends(), mode, machine, id, locality)) return *entry;
   const Device& device = machine.device(id);
   if (device.kind == DeviceKind::gpu) {
-    throw usage_error(device.place,
-                      fmt::format("{} is a GPU, and {}", device.name, why_no_gpu(machine, device)),
-                      other_owner(machine, device) != nullptr
-                          ? "give it a memory of its own, or both the same `gpu`"
-                          : stand_in_remedy(machine, device));
+    const Refusal why = why_no_gpu(machine, device);
+    throw usage_error(device.place, fmt::format("{} is a GPU, and {}", device.name, why.problem),
+                      why.remedy);
   }
   throw usage_error(device.place,
                     fmt::format("nothing in this build of Troupe can run device {}", device.name),
@@ -117,12 +128,11 @@ const LinkBackendEntry& choose_backend(Mode mode, const Machine& machine, LinkId
     joins_gpu = true;
     const DeviceId owner = DeviceId::at(static_cast<std::size_t>(gpu - machine.devices.data()));
     if (first_fit(device_backends(), mode, machine, owner, locality) == nullptr) {
-      throw usage_error(
-          link.place,
-          fmt::format("{}, and {} is the memory of the GPU {}, which can't be used: "
-                      "{}",
-                      ends, machine.memory(end).name, gpu->name, why_no_gpu(machine, *gpu)),
-          stand_in_remedy(machine, *gpu));
+      const Refusal why = why_no_gpu(machine, *gpu);
+      throw usage_error(link.place,
+                        fmt::format("{}, and {} is the memory of the GPU {}: {}", ends,
+                                    machine.memory(end).name, gpu->name, why.problem),
+                        why.remedy);
     }
   }
   if (joins_nodes(machine, link.a) && joins_nodes(machine, link.b)) {

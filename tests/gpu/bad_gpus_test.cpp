@@ -162,14 +162,14 @@ BOOST_AUTO_TEST_CASE(two_gpus_are_not_said_to_be_one,
   BOOST_TEST(!contains(finished.out, "same GPU"));
 }
 
-// 400 MiB, of which two devices with 3 streams leave 176 MiB for tensors; each x has 80 MiB.
+// 656 MiB, of which two devices with 3 streams leave 176 MiB for tensors; each x has 80 MiB.
 BOOST_AUTO_TEST_CASE(memories_of_one_gpu_can_not_take_more_than_it_has_free_together,
                      *boost::unit_test::precondition(on_stand_in)) {
   const std::string tasks =
       "  x0: {op: uniform, shape: [5, 1024, 1024], on: gpu0, repeat: 4}\n"
       "  x1: {op: uniform, shape: [5, 1024, 1024], on: gpu1, repeat: 4}\n"
       "scenarios: {all: [x0, x1]}\n";
-  const std::map<std::string, std::string> one_small_gpu{{"DEVICES", "1"}, {"MEMORY_MIB", "400"}};
+  const std::map<std::string, std::string> one_small_gpu{{"DEVICES", "1"}, {"MEMORY_MIB", "656"}};
   const RunWorkspace workspace;
   const Finished fits =
       run(workspace, run_file(tasks, ", gpu: 0", "88 MiB", "85 MiB"), one_small_gpu);
@@ -181,20 +181,20 @@ BOOST_AUTO_TEST_CASE(memories_of_one_gpu_can_not_take_more_than_it_has_free_toge
                 {"of its 79 MiB are available"});
 }
 
-// 7 tensors of 2 MiB, then 4 of 3.6 MiB: each kind fits into 16 MiB, both don't. GPU 0 has 22 MiB
-// for tensors.
+// 7 tensors of 20 MiB, then 4 of 36: each kind fits into 160 MiB, both don't, nor into what the
+// libraries leave of the GPU.
 BOOST_AUTO_TEST_CASE(tensors_that_are_gone_make_way_for_those_of_another_size,
                      *boost::unit_test::precondition(on_stand_in)) {
   const std::string tasks =
-      "  a: {op: uniform, shape: [5, 104858], on: gpu0, repeat: 7}\n"
+      "  a: {op: uniform, shape: [5, 1024, 1024], on: gpu0, repeat: 7}\n"
       "  ma: {op: max, in: [a], axis: 1, on: gpu0}\n"
-      "  b: {op: uniform, shape: [9, 104858], on: gpu0, repeat: 4}\n"
+      "  b: {op: uniform, shape: [9, 1024, 1024], on: gpu0, repeat: 4}\n"
       "  mb: {op: max, in: [b], axis: 1, on: gpu0}\n";
   for (const char* const scenarios :
        {"scenarios: {all: [a, ma, wait, b, mb]}\n", "scenarios: {one: [a, ma], two: [b, mb]}\n"}) {
     const RunWorkspace workspace;
     const Finished fits =
-        run(workspace, run_file(tasks + scenarios, "", "16 MiB"), {{"MEMORY_MIB", "150"}});
+        run(workspace, run_file(tasks + scenarios, "", "160 MiB"), {{"MEMORY_MIB", "448"}});
     BOOST_TEST(fits.exit_code == 0, fits.err << fits.out);
   }
 }
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(a_gpu_with_less_memory_than_the_file_says_refuses_what_it_c
   const std::string tasks =
       "  x: {op: uniform, shape: [4000, 4000], on: gpu0, repeat: 5}\n"
       "scenarios: {all: [x]}\n";
-  check_refusal(run_file(tasks, "", "1 TiB"), {{"MEMORY_MIB", "200"}},
+  check_refusal(run_file(tasks, "", "1 TiB"), {{"MEMORY_MIB", "360"}},
                 {"vram0", "of its 72 MiB", "(what is free on GPU 0)"});
 }
 

@@ -169,16 +169,16 @@ BOOST_AUTO_TEST_CASE(a_node_that_lacks_a_gpu_of_a_machine_file_is_named_with_the
                       {"node n0 (" + none.address() + "): n0.gpu0 is a GPU", no_gpu_reason});
 }
 
-// 116 MB are more than 104 MiB, which are 200 MiB less 64 MiB, and 32 MiB for its stream.
+// 116 MB are more than 104 MiB, which are 296 MiB less 96 MiB, and as much for its stream.
 BOOST_AUTO_TEST_CASE(a_plan_that_the_gpu_of_a_node_can_not_hold_is_refused_first) {
   const std::string tasks =
       "tasks: {x: {op: uniform, shape: [2400, 2400], on: n1.gpu0, repeat: 5}}\n"
       "scenarios: {all: [x]}\n";
   for (const std::string& text : {described("1 TiB", tasks), with_gpus + tasks}) {
     const GpuFiles files(text);
-    const GpuNode n0(files, {"DEVICES=1", "FIRST_DEVICE=4", "MEMORY_MIB=512"});
-    const GpuNode small(files, {"DEVICES=2", "MEMORY_MIB=200"});
-    const GpuNode large(files, {"DEVICES=2", "MEMORY_MIB=512"});
+    const GpuNode n0(files, {"DEVICES=1", "FIRST_DEVICE=4", "MEMORY_MIB=704"});
+    const GpuNode small(files, {"DEVICES=2", "MEMORY_MIB=296"});
+    const GpuNode large(files, {"DEVICES=2", "MEMORY_MIB=704"});
     files.check_refused(files.run_on(n0.address() + "," + small.address(), {"--no-verify"}),
                         {"n1.vram0", "104 MiB"});
     const Finished fits = files.run_on(n0.address() + "," + large.address(), {"--no-verify"});
@@ -186,8 +186,8 @@ BOOST_AUTO_TEST_CASE(a_plan_that_the_gpu_of_a_node_can_not_hold_is_refused_first
   }
 }
 
-// Two nodes with one GPU of 512 MiB, of which each leaves 96 MiB to libraries: 160 MiB are left for
-// the tensors of each. Five have 115 MB, eight 184 MB.
+// Two nodes with one GPU of 704 MiB, of which each leaves 192 MiB to libraries: 160 MiB are left
+// for the tensors of each. Five have 115 MB, eight 184 MB.
 BOOST_AUTO_TEST_CASE(nodes_whose_machine_file_names_the_same_gpu_share_its_memory) {
   const auto tasks = [](int count) {
     return "tasks: {x: {op: uniform, shape: [2400, 2400], on: n1.gpu0, repeat: " +
@@ -195,8 +195,8 @@ BOOST_AUTO_TEST_CASE(nodes_whose_machine_file_names_the_same_gpu_share_its_memor
   };
   for (const auto& [count, fits] : {std::pair(5, true), std::pair(8, false)}) {
     const GpuFiles files(described("1 TiB", tasks(count)));
-    const GpuNode n0(files, {"DEVICES=1", "MEMORY_MIB=512"});
-    const GpuNode n1(files, {"DEVICES=2", "MEMORY_MIB=512"});
+    const GpuNode n0(files, {"DEVICES=1", "MEMORY_MIB=704"});
+    const GpuNode n1(files, {"DEVICES=2", "MEMORY_MIB=704"});
     const Finished run = files.run_on(n0.address() + "," + n1.address(), {"--no-verify"});
     if (fits) {
       BOOST_TEST(run.exit_code == 0, run.err);
@@ -212,9 +212,9 @@ BOOST_AUTO_TEST_CASE(
     a_node_with_less_free_memory_on_its_gpu_does_not_take_the_place_of_a_lost_one) {
   const GpuFiles files(described("1 TiB", naps_on("n1.gpu0")));
   const GpuNode n0(files, {"DEVICES=1", "FIRST_DEVICE=4"});
-  GpuNode n1(files, {"DEVICES=2", "MEMORY_MIB=512"});
+  GpuNode n1(files, {"DEVICES=2", "MEMORY_MIB=608"});
   RunThatLoses run(files, n0, n1);
-  const GpuNode smaller(files, {"DEVICES=2", "MEMORY_MIB=200"}, {}, n1.address());
+  const GpuNode smaller(files, {"DEVICES=2", "MEMORY_MIB=296"}, {}, n1.address());
   const Finished finished = run.wait();
   BOOST_TEST(finished.exit_code == 1);
   BOOST_TEST(contains(finished.err, "n1.vram0 has 104 MiB instead of 416 MiB"), finished.err);

@@ -24,7 +24,8 @@ const char* remedy_for(cudaError_t status) {
     case cudaErrorIllegalAddress:
     case cudaErrorMisalignedAddress:
     case cudaErrorLaunchFailure:
-      return "run it again under compute-sanitizer, which names the kernel at fault";
+      return "an op before this one may be at fault: run it again under compute-sanitizer, which "
+             "names the kernel";
     default:
       return "see what nvidia-smi and the kernel's log (dmesg) say of the GPU";
   }

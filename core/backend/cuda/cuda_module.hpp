@@ -72,6 +72,8 @@ inline constexpr std::string_view cuda_order = "cuda";
 inline constexpr std::uint32_t cuda_issue_depth = 64;
 // The workspace of cuBLAS for each stream, as NVIDIA recommends for Hopper.
 inline constexpr std::uint64_t cuda_workspace_bytes = 32 << 20;
+// What a handle of cuBLAS takes of a GPU's memory for itself, on an H200; each stream has one.
+inline constexpr std::uint64_t cuda_handle_bytes = 64 << 20;
 
 }  // namespace troupe
 

@@ -53,7 +53,10 @@ void share_room(std::span<Memory* const> memories, std::uint64_t room, const std
   if (wanted <= room) return;
   std::string reason = fmt::format("what is free on GPU {}", gpu);
   if (room <= 1) {
-    reason = fmt::format("streams and libraries need all that is free on GPU {}", gpu);
+    reason = fmt::format(
+        "streams and libraries need all that is free on GPU {}: with fewer devices or streams "
+        "there, some would be left",
+        gpu);
   } else if (names.size() > 1) {
     reason = fmt::format("{} share {} that are free on GPU {}", in_words(names), format_bytes(room),
                          gpu);
@@ -71,8 +74,7 @@ void share_room(std::span<Memory* const> memories, std::uint64_t room, const std
 }  // namespace
 
 void limit_gpu_memories(Machine& machine, std::span<const GpuOfDevice> gpus) {
-  // Of each device: for the libraries, for intermediate values, and for what doesn't fit into gaps.
-  constexpr std::uint64_t reserve_bytes = 64 << 20;
+  constexpr std::uint64_t stream_bytes = cuda_handle_bytes + cuda_workspace_bytes;
   for (const std::vector<GpuOfDevice>& group : by_gpu(gpus)) {
     // To open a GPU takes some of its memory, and each process has opened it before it asks what is
     // free. So the last one to ask has seen what all of them have taken.
@@ -82,7 +84,8 @@ void limit_gpu_memories(Machine& machine, std::span<const GpuOfDevice> gpus) {
     for (const GpuOfDevice& gpu : group) {
       const Device& device = machine.device(gpu.device);
       free = std::min(free, gpu.free_bytes);
-      taken += reserve_bytes + static_cast<std::uint64_t>(device.streams) * cuda_workspace_bytes;
+      // One more: to warm up, and then for intermediate values and what doesn't fit into gaps.
+      taken += (static_cast<std::uint64_t>(device.streams) + 1) * stream_bytes;
       Memory* const memory = &machine.memories[device.memory.index()];
       if (std::find(memories.begin(), memories.end(), memory) == memories.end()) {
         memories.push_back(memory);

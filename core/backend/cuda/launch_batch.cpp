@@ -98,6 +98,9 @@ void LaunchBatch::forget_first(std::size_t size) {
   launches_.erase(launches_.begin(), behind(launches_, size));
   places_.erase(places_.begin(), behind(places_, places));
   for (Held& held : launches_) held.first_place -= places;
+  const std::size_t unused = places_.empty() ? bytes_.size() : places_.front();  // is aligned
+  bytes_.erase(bytes_.begin(), behind(bytes_, unused));
+  for (std::size_t& place : places_) place -= unused;
 }
 
 }  // namespace troupe

@@ -13,7 +13,7 @@
 //   devices              how many there are, 0 to 8 (2)
 //   first_device         which GPU of the host the first of them is (0): CUDA_VISIBLE_DEVICES may
 //                        have hidden those before
-//   memory_mib           the memory of each device (256)
+//   memory_mib           the memory of each device (512)
 //   driver_version       as cudaDriverGetVersion returns it (13000); 0: no driver
 //   no_kernel_image      a bit for each GPU, 1: the first one. Launches there fail with
 //                        cudaErrorNoKernelImageForDevice

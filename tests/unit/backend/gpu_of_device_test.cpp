@@ -16,8 +16,8 @@ namespace {
 constexpr std::uint64_t mib = 1 << 20;
 using Strings = std::vector<std::string>;
 
-// Nodes n0, n1, … with a GPU and a memory of so many MiB each. A device keeps 96 MiB from tensors:
-// 64 MiB, and 32 MiB for its stream.
+// Nodes n0, n1, … with a GPU and a memory of so many MiB each. A device keeps 192 MiB from tensors:
+// 96 MiB, and as much for its stream.
 Machine nodes_with(const std::vector<std::uint64_t>& sizes_mib) {
   Machine machine;
   for (std::size_t n = 0; n < sizes_mib.size(); ++n) {
@@ -49,11 +49,11 @@ std::vector<std::uint64_t> sizes_mib(const Machine& machine) {
 
 }  // namespace
 
-// 392 MiB less 96 MiB for each of the two: 200 MiB. The GPU of n2 has the same number, and is
+// 584 MiB less 192 MiB for each of the two: 200 MiB. The GPU of n2 has the same number, and is
 // another one.
 BOOST_AUTO_TEST_CASE(memories_of_several_nodes_on_one_gpu_share_what_is_free) {
   Machine machine = nodes_with({600, 200, 100});
-  const std::vector<GpuOfDevice> gpus{gpu(0, "A", 400), gpu(1, "A", 392), gpu(2, "B", 250)};
+  const std::vector<GpuOfDevice> gpus{gpu(0, "A", 600), gpu(1, "A", 584), gpu(2, "B", 300)};
   limit_gpu_memories(machine, gpus);
   BOOST_TEST(sizes_mib(machine) == (std::vector<std::uint64_t>{150, 50, 100}));
   BOOST_TEST(machine.memories[1].size_reason ==
@@ -63,14 +63,14 @@ BOOST_AUTO_TEST_CASE(memories_of_several_nodes_on_one_gpu_share_what_is_free) {
 
 BOOST_AUTO_TEST_CASE(memories_that_fit_one_gpu_together_keep_their_sizes) {
   Machine machine = nodes_with({120, 80});
-  const std::vector<GpuOfDevice> gpus{gpu(0, "A", 400), gpu(1, "A", 392)};
+  const std::vector<GpuOfDevice> gpus{gpu(0, "A", 600), gpu(1, "A", 584)};
   limit_gpu_memories(machine, gpus);
   BOOST_TEST(sizes_mib(machine) == (std::vector<std::uint64_t>{120, 80}));
 }
 
 BOOST_AUTO_TEST_CASE(the_memory_of_a_gpu_is_no_larger_than_what_is_free_on_its_node) {
   Machine machine = nodes_with({64, 600});
-  const std::vector<GpuOfDevice> gpus{gpu(0, "A", 1000), gpu(1, "B", 296, 3)};
+  const std::vector<GpuOfDevice> gpus{gpu(0, "A", 1000), gpu(1, "B", 392, 3)};
   limit_gpu_memories(machine, gpus);
   BOOST_TEST(sizes_mib(machine) == (std::vector<std::uint64_t>{64, 200}));
   BOOST_TEST(machine.memories[1].size_reason == "what is free on GPU 3 of n1");

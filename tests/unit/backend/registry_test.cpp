@@ -70,9 +70,10 @@ BOOST_AUTO_TEST_CASE(a_gpu_where_there_is_none_says_how_to_simulate_it_or_map_it
   const Machine m = some_of_everything();
   BOOST_TEST(
       error_of(m, m.find_device("gpu0")) ==
-      "m.yaml:4:9: gpu0 is a GPU, and this machine has none that Troupe can use (this Troupe "
-      "was built without CUDA); simulate it: 'troupe simulate', or Mode::simulate in a "
-      "program; or let a CPU stand in: 'troupe run --map gpu0=cpu'");
+      "m.yaml:4:9: gpu0 is a GPU, and no GPU of this host can be used: this Troupe was built "
+      "without CUDA; build it where the CUDA Toolkit is, with -D TROUPE_CUDA=ON; or simulate it: "
+      "'troupe simulate', or Mode::simulate in a program; or let a CPU stand in: 'troupe run --map "
+      "gpu0=cpu'");
 }
 
 BOOST_AUTO_TEST_CASE(a_gpu_of_another_node_has_its_backend_where_there_is_none) {

@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(freed_memory_is_free_again_at_once) {
   BOOST_CHECK_EQUAL(free, total);
   void* too_large = nullptr;
   CHECK_ERROR(cudaMalloc(&too_large, total + 1), cudaErrorMemoryAllocation);
-  stand_in.set("memory_mib", 256);
+  stand_in.set("memory_mib", 512);
 }
 
 BOOST_AUTO_TEST_CASE(devices_have_memory_of_their_own) {
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(properties_describe_a_gpu) {
   cudaDeviceProp properties{};
   CHECK_CUDA(cudaGetDeviceProperties(&properties, 1));
   BOOST_CHECK_EQUAL(properties.name, "Stand-in for a GPU, 1");
-  BOOST_CHECK_EQUAL(properties.totalGlobalMem, std::size_t{256} << 20U);
+  BOOST_CHECK_EQUAL(properties.totalGlobalMem, std::size_t{512} << 20U);
   char bus[16] = {};
   CHECK_CUDA(cudaDeviceGetPCIBusId(bus, sizeof bus, 1));
   BOOST_CHECK_EQUAL(bus, "FFFF:02:00.0");

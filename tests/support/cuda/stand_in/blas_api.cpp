@@ -41,8 +41,11 @@ const char* cublasGetStatusString(cublasStatus_t status) {
   }
 }
 
+constexpr std::size_t handle_bytes = 64 << 20;  // as on an H200
+
 cublasStatus_t cublasCreate_v2(cublasHandle_t* handle) {
-  return status_of(api([&](Engine& e) { *handle = make_library_handle<cublasContext>(e); }));
+  return status_of(
+      api([&](Engine& e) { *handle = make_library_handle<cublasContext>(e, handle_bytes); }));
 }
 
 // Waits for the device, as documented.
@@ -51,6 +54,7 @@ cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) {
       [&](Engine& e) {
         const int device = expect_library_handle(e, handle, "cublasDestroy").device;
         e.handles.remove(handle);
+        e.memory.give_back(device, handle_bytes);
         e.wait_for_device(device, "cublasDestroy");
       },
       CallKind::release));

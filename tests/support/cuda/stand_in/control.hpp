@@ -14,7 +14,7 @@ struct Control {
   std::int64_t delay_max_us = 200;
   std::int64_t devices = 2;
   std::int64_t first_device = 0;
-  std::int64_t memory_mib = 256;
+  std::int64_t memory_mib = 512;
   std::int64_t driver_version = 13000;
   std::int64_t no_kernel_image = 0;
   std::int64_t late_events = 0;

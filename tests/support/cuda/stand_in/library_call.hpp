@@ -71,10 +71,11 @@ class LibraryWork {
   Work work_;
 };
 
-// Makes a handle; its library allocates memory of the device for it.
+// Makes a handle, for which its library takes so much memory of the device.
 template <class Handle>
-Handle* make_library_handle(Engine& engine) {
+Handle* make_library_handle(Engine& engine, std::size_t bytes = 0) {
   require(!engine.control.is_out_of_memory(), cudaErrorMemoryAllocation);
+  require(engine.memory.take(current_device(), bytes), cudaErrorMemoryAllocation);
   auto made = std::make_shared<Handle>();
   made->device = current_device();
   return engine.handles.add(std::move(made));

@@ -105,6 +105,12 @@ Allocation* Memory::add(Allocation allocation) {
   return &live_.insert_or_assign(begin, std::move(allocation)).first->second;
 }
 
+bool Memory::take(int device, std::size_t bytes) {
+  if (used_[device] + bytes > capacity()) return false;
+  used_[device] += bytes;
+  return true;
+}
+
 Allocation* Memory::allocate_device(int device, std::size_t bytes) {
   if (control_.is_out_of_memory()) return nullptr;
   if (used_[device] + bytes > capacity()) return nullptr;

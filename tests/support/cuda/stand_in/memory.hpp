@@ -69,6 +69,10 @@ class Memory {
   // Returns null if a part of the range is pinned or registered already.
   Allocation* register_host(int device, void* begin, std::size_t bytes);
 
+  // What the libraries have for themselves, without an address. False if there is no room.
+  bool take(int device, std::size_t bytes);
+  void give_back(int device, std::size_t bytes) { used_[device] -= bytes; }
+
   // Makes every later use of the allocation a failure. `by` is what freed it.
   void forget(Allocation& allocation, const WorkId& by);
   // Makes forgotten memory available again. Its device must have finished what used it.
