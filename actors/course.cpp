@@ -347,6 +347,9 @@ void Course::summarize(Report& report) {
     result_.ending = Ending::interrupted;
     result_.failure = {};
   }
+  if (options.cluster != nullptr && count_lost() > 0) {
+    unreported_at_end_ = unreported_ops(plan_, setting_.machine, setting_.execution.lost_nodes());
+  }
   ScenarioReport& result = report.scenarios.back();
   const bool is_resumed = &setting_.left != &setting_.graph;
   result = troupe::summarize(setting_.graph, setting_.machine, plan_, name, result_,
@@ -384,7 +387,12 @@ void Course::note_last_losses(Report& report) const {
   } else if (count(lost) == lost.size()) {
     note += ", and no node is left";
   }
-  report.notes.push_back(fmt::format("{}.{}", note, why_lost(lost)));
+  note += ".";
+  if (result.outcome != Outcome::done && unreported_at_end_ > 0) {
+    note += fmt::format(" Lost nodes may have finished up to {} more, and had not reported it.",
+                        format_count(unreported_at_end_, "op"));
+  }
+  report.notes.push_back(note + why_lost(lost));
 }
 
 std::size_t Course::count_lost() const {

@@ -143,6 +143,7 @@ class Course {
   std::size_t past_ = 0;    // windows of earlier attempts, in the plan
   Remains remains_;         // of them
   std::unordered_set<OpId> unreported_;
+  std::size_t unreported_at_end_ = 0;  // ops of the last attempt, by nodes that are lost
 
   struct Checkpoints {
     std::uint64_t written = 0;

@@ -90,6 +90,30 @@ std::string made_again(const Plan& plan, const std::unordered_set<OpId>& finishe
   return note;
 }
 
+std::size_t unreported_ops(const Plan& plan, const Machine& machine,
+                           const std::vector<bool>& lost) {
+  const auto is_op = [&plan](UnitId u) {
+    return plan.units[u.index()].makes_result && !plan.units[u.index()].is_further;
+  };
+  const auto is_lost = [&](ResourceId resource) {
+    return lost[resource_node(machine, resource).index()];
+  };
+  std::size_t ops = 0;
+  for (const Window& window : plan.windows) {
+    if (!window.timed || window.is_replaced) continue;
+    for (std::size_t u = window.first.index(); u < window.first.index() + window.items; ++u) {
+      if (is_op(UnitId::at(u)) && is_lost(plan.units[u].ref.resource)) ++ops;
+    }
+    for (const auto& [resource, share] : window.shares) {  // those that came with their records
+      if (!is_lost(resource)) continue;
+      for (const Share::Item& item : std::span(share.items).first(share.size())) {
+        if (is_op(item.unit) && item.finished()) --ops;
+      }
+    }
+  }
+  return ops;
+}
+
 TimeAgain time_made_again(const Plan& plan, std::span<const Window> windows,
                           const std::unordered_set<OpId>& unreported) {
   std::unordered_set<OpId> made;

@@ -8,6 +8,7 @@
 #include "core/plan/rest.hpp"
 #include "core/result/summary.hpp"
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <unordered_set>
@@ -28,6 +29,10 @@ std::unordered_set<OpId> finished_ops(const Plan& plan, const Remains& remains);
 // ops that lost nodes may have finished, without their records having come.
 std::string made_again(const Plan& plan, const std::unordered_set<OpId>& finished,
                        const std::unordered_set<OpId>& unreported);
+
+// How many ops lost nodes (by NodeId) may have finished, without their records having come, of
+// those that weren't planned anew.
+std::size_t unreported_ops(const Plan& plan, const Machine& machine, const std::vector<bool>& lost);
 
 struct TimeAgain {
   Duration known{0};     // of ops that had been made before

@@ -67,6 +67,7 @@ class Cluster::Impl final : public NodeResources {
         connect_nodes(control_.system(), nodes_.leader(), ops, options_);
     try {
       check_alike(nodes, options.uses_shared_memory);
+      uses_tls_for_tensors_ = is_tls_wire(nodes.front().has.address);
       name_nodes(nodes);
       machine_ = join_machines(nodes);
     } catch (const Error&) {
@@ -161,7 +162,7 @@ class Cluster::Impl final : public NodeResources {
   }
   const std::vector<GpuOfDevice>& gpus() const { return gpus_; }
   const std::vector<std::string>& nodes_without_gpus() const { return nodes_without_gpus_; }
-  bool uses_tls_for_tensors() const { return is_tls_wire(nodes_[0].has.address); }
+  bool uses_tls_for_tensors() const { return uses_tls_for_tensors_; }
 
   void check_files(const Graph& graph, const Machine& machine, std::span<const Plan> plans) {
     const std::vector<FilesRequest> requests = files_of_nodes(graph, machine, plans);
@@ -309,6 +310,7 @@ class Cluster::Impl final : public NodeResources {
   ControlSystem control_;
   ClusterNodes nodes_;
   Machine machine_;
+  bool uses_tls_for_tensors_ = false;
   bool has_gpus_ = false;  // the machine
   std::vector<std::string> nodes_without_gpus_;
   std::vector<GpuOfDevice> gpus_;  // of the machine that was completed

@@ -134,7 +134,8 @@ void say_what_failed(const Report& report, RunNodes& nodes) {
   if (report.interrupted) print_error("troupe: interrupted");
 }
 
-int carry_out(Mode mode, const RunArguments& arguments) {
+// `launch`: what has started this process as one of several ranks.
+int carry_out(Mode mode, const RunArguments& arguments, std::unique_ptr<Launch> launch = nullptr) {
   Phases phases(arguments.verbose);
   PlannedRun planned(mode, arguments, phases);
   Run& run = *planned.run;
@@ -163,6 +164,7 @@ int carry_out(Mode mode, const RunArguments& arguments) {
     } else if (nodes.cluster) {
       nodes.cluster->say_goodbye();
     }
+    if (!interrupted()) launch.reset();  // which takes ranks that end without a word for failed
     leave(failure ? exit_failed : code);
   }
   if (failure) throw *failure;
@@ -275,7 +277,7 @@ void check_nodes_options(const RunArguments& arguments) {
 }  // namespace
 
 int run_command(const RunArguments& arguments) {
-  const std::unique_ptr<Launch> launch = find_launch();
+  std::unique_ptr<Launch> launch = find_launch();
   if (launch == nullptr) {
     check_nodes_options(arguments);
     return carry_out(Mode::run, arguments);
@@ -296,7 +298,7 @@ int run_command(const RunArguments& arguments) {
   RunArguments of_leader = arguments;
   of_leader.nodes = nodes;
   of_leader.awaits_nodes = true;
-  return carry_out(Mode::run, of_leader);
+  return carry_out(Mode::run, of_leader, std::move(launch));
 }
 
 int simulate_command(const RunArguments& arguments) {

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,6 +59,13 @@ boost::test_tools::assertion_result has_mpirun(boost::unit_test::test_unit_id) {
       std::filesystem::exists(std::filesystem::path(TROUPE_PROGRAM).parent_path() /
                               "libtroupe_pmix.so");
   result.message() << "needs Open MPI's mpirun, and Troupe built with PMIx";
+  return result;
+}
+
+boost::test_tools::assertion_result has_list_of_children(boost::unit_test::test_unit_id) {
+  boost::test_tools::assertion_result result =
+      std::filesystem::exists(fmt::format("/proc/{0}/task/{0}/children", getpid()));
+  result.message() << "needs a kernel with CONFIG_PROC_CHILDREN";
   return result;
 }
 
@@ -120,6 +128,31 @@ BOOST_FIXTURE_TEST_CASE(a_run_goes_on_without_a_rank_that_is_killed, Files,
   BOOST_TEST(made["scenarios"][0]["outcome"] == "done");
   BOOST_TEST(made["scenarios"][0]["verified"] == true);
   BOOST_TEST(contains(made["notes"].dump(), "n2 was lost"));
+}
+
+// The rank goes on, and has a node no more.
+BOOST_FIXTURE_TEST_CASE(a_run_that_has_lost_the_node_of_a_rank_ends_all_ranks_with_0, Files,
+                        *boost::unit_test::precondition(has_mpirun) *
+                            boost::unit_test::precondition(has_list_of_children)) {
+  set_repeat(500);
+  const std::string shell = fmt::format(
+      "echo $$ > pid-$OMPI_COMM_WORLD_RANK; "
+      "exec {} run run.yaml --verbose --json report.json 2> errors-$OMPI_COMM_WORLD_RANK",
+      TROUPE_PROGRAM);
+  Program program(mpirun({"/bin/sh", "-c", shell}), mpi_options(*this));
+  BOOST_REQUIRE(program.wait_until([&] {
+    return std::filesystem::exists(path() / "errors-0") &&
+           contains(read("errors-0"), "is under way");
+  }));
+  const int leader = std::stoi(read("pid-0"));
+  std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", leader));
+  pid_t node = 0;
+  BOOST_REQUIRE(children >> node);
+  kill(node, SIGKILL);
+  const Finished finished = program.wait();
+  BOOST_TEST(finished.exit_code == 0, finished.err);
+  BOOST_TEST(report()["scenarios"][0]["outcome"] == "done");
+  BOOST_TEST(contains(report()["notes"].dump(), "n0 was lost"));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_run_file_that_is_refused_ends_all_ranks, Files,

@@ -187,6 +187,28 @@ BOOST_AUTO_TEST_CASE(a_node_with_tls_that_is_killed_or_suspended_is_lost_and_the
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_run_over_tls_that_has_one_node_left_says_so_all_the_same) {
+  const Certificates certificates;
+  const Files files;
+  files.write("run.yaml",
+              "machine: {discover: {}}\n"
+              "tasks:\n"
+              "  nap: {op: sleep, duration: 10 ms, repeat: 300, on: n0.cpu0}\n"
+              "  lost: {op: sleep, duration: 10 ms, repeat: 300, on: n1.cpu0}\n");
+  const RunWorkspace elsewhere;
+  NodeProcess a(elsewhere, certificates.options());
+  NodeProcess b(elsewhere, certificates.options());
+  Program run(
+      troupe_command(run_on(a.address() + "," + b.address(), certificates.options({"--verbose"}))),
+      options_in(files));
+  wait_until_under_way(run);
+  b.program().send(SIGKILL);
+  const Finished finished = run.wait();
+  BOOST_TEST(finished.exit_code == 0, finished.err);
+  BOOST_TEST(contains(finished.out, "n1 was lost"), finished.out);
+  BOOST_TEST(contains(finished.out, "over TLS, which is slower"), finished.out);
+}
+
 BOOST_AUTO_TEST_CASE(bad_certificates_are_refused_by_nodes_and_leaders) {
   const Files files;
   const Certificates good;
