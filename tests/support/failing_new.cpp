@@ -21,10 +21,13 @@ FailingNew::~FailingNew() {
 }  // namespace troupe::testing
 
 // NOLINTBEGIN(cppcoreguidelines-no-malloc)
-void* operator new(std::size_t bytes) {
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   using troupe::testing::allocations_left;
-  if (allocations_left > 0 && --allocations_left == 0) throw std::bad_alloc();
-  if (void* const memory = std::malloc(bytes > 0 ? bytes : 1)) return memory;
+  if (allocations_left > 0 && --allocations_left == 0) return nullptr;
+  return std::malloc(bytes > 0 ? bytes : 1);
+}
+void* operator new(std::size_t bytes) {
+  if (void* const memory = operator new(bytes, std::nothrow)) return memory;
   throw std::bad_alloc();
 }
 void operator delete(void* memory) noexcept {
