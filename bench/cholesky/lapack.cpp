@@ -1,6 +1,7 @@
 // One call of potrf of OpenBLAS, which computes with as many threads as there are cores.
 #include "bench/cholesky/matrix.hpp"
 #include "core/base/error.hpp"
+#include "core/ops/openblas_library.hpp"
 
 #include <chrono>
 #include <cstdlib>
@@ -13,7 +14,7 @@ namespace troupe::bench {
 double measure_lapack(const Problem& problem) {
   // The library reads this variable when it is loaded, which this process hasn't done yet.
   setenv("OPENBLAS_NUM_THREADS", std::to_string(problem.cores.size()).c_str(), 1);
-  void* const handle = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+  void* const handle = open_openblas("libopenblas.so.0", cpu_features());  // as Troupe does
   void* const symbol = handle != nullptr ? dlsym(handle, "dpotrf_") : nullptr;
   if (symbol == nullptr) throw run_error("OpenBLAS can't be loaded", "install libopenblas0");
   const auto potrf = reinterpret_cast<BlasOf<double>::Potrf*>(symbol);
