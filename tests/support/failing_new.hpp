@@ -1,4 +1,5 @@
-// Lets operator new fail. For programs that are linked with failing_new.cpp, which replaces it.
+// Lets operator new fail. For programs that are linked with failing_new.cpp, which replaces it
+// (without a sanitizer that of arrays, too, which calls it).
 #pragma once
 
 namespace troupe::testing {

@@ -31,7 +31,8 @@ OpRegistry with_twice() {
 }
 
 // Calls an op that hasn't been there, from a line that hasn't, whose n-th allocation fails; then
-// the same without a failure. Returns whether there were so many allocations. Counts Errors.
+// the same without a failure. Returns whether there were so many allocations. Adds to `named` if an
+// Error named the line.
 bool call_twice(Session& session, int nth, int line, std::vector<Tensor>& made, int& named) {
   const Tensor x = session.constant({line}, static_cast<float>(line));
   const auto call = [&] { made = session.call_all("twice", {x}, {}, {}, {"lines", line}); };
